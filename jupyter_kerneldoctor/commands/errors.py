@@ -153,14 +153,17 @@ class FileExistsAlreadyError(CommandError):
         super().__init__(f"{path} exists already.")
 
 
-class CannotExportError(CommandError):
-    """The file system refuses."""
-
+class _CannotWriteError(CommandError):
     exit_status = 1
-    help = "Name another place with `--output FILE`."
 
     def __init__(self, path: Path, error: OSError) -> None:
         super().__init__(f"{path} cannot be written: {error.strerror or error}.")
+
+
+class CannotExportError(_CannotWriteError):
+    """The file system refuses."""
+
+    help = "Name another place with `--output FILE`."
 
 
 class NoSuchPageError(CommandError):
@@ -181,21 +184,13 @@ class UnreadableConfigError(CommandError):
         super().__init__(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.")
 
 
-class ReadOnlyPrefixError(CommandError):
+class ReadOnlyPrefixError(_CannotWriteError):
     """The environment belongs to someone else."""
 
-    exit_status = 1
     help = "Nothing was changed. `jupyter kerneldoctor enable --user` does it for you alone, in your IPython profile."
 
-    def __init__(self, path: Path, error: OSError) -> None:
-        super().__init__(f"{path} cannot be written: {error.strerror or error}.")
 
-
-class ReadOnlyProfileError(CommandError):
+class ReadOnlyProfileError(_CannotWriteError):
     """Not even the user's own profile can be written."""
 
-    exit_status = 1
     help = "Nothing was changed. Check the rights of the directory, or set IPYTHONDIR to one that you can write."
-
-    def __init__(self, path: Path, error: OSError) -> None:
-        super().__init__(f"{path} cannot be written: {error.strerror or error}.")

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import library_objects
 from .deadline import Deadline
 from .largest_variables import LEAST_BYTES, MOST_LISTED, as_fields, candidates, named_variables, open_figures
-from .object_parts import (
-    global_variables,
-    parts_of,
-    users_objects,
-    users_variables,
-    waiting_tasks,
-    waiting_variables,
-)
+from .object_parts import global_variables, parts_of, users_objects, users_variables, waiting_tasks, waiting_variables
 from .object_sizes import PLAIN, SizeEstimator
 
 if TYPE_CHECKING:

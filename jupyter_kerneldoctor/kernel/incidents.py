@@ -39,13 +39,7 @@ _ERRNO_KINDS = {
 _STARTS_PROCESS = {"_execute_child", "_launch", "fork", "forkpty", "spawnv_passfds", "fork_exec"}
 """Functions of the standard library where EAGAIN and ENOMEM mean that no process could be started (fork(2))."""
 
-_CARD_KINDS = {
-    "torch-out-of-memory",
-    "tf-resource-exhausted",
-    "jax-out-of-memory",
-    "cupy-out-of-memory",
-    "cuda-error",
-}
+_CARD_KINDS = {"torch-out-of-memory", "tf-resource-exhausted", "jax-out-of-memory", "cupy-out-of-memory", "cuda-error"}
 
 
 _SAME_FRAMES = 3

@@ -29,10 +29,7 @@ HARDWARE_XIDS = {
 }
 """Those that NVIDIA puts down to hardware, mostly; of 61, 62, 119 and 120 the driver may be the reason, too."""
 
-PROGRAM_XIDS = {
-    13: "an error in a program that ran on it",
-    31: "a program used an invalid memory address on the card",
-}
+PROGRAM_XIDS = {13: "an error in a program that ran on it", 31: "a program used an invalid memory address on the card"}
 """Those that NVIDIA puts down to the program, mostly."""
 
 OUT_OF_MEMORY = frozenset({"torch-out-of-memory", "cupy-out-of-memory", "jax-out-of-memory", "tf-resource-exhausted"})

@@ -45,11 +45,7 @@ class OutOfMemoryOnHost(Cause):
             return None
         memory, ram = death.memory, death.recording.kernel.ram_bytes
         has = f"it has {size(ram)}" if ram else ""
-        proof = (
-            *evidence.logged_kill(logged),
-            *evidence.counts_of_kills(death),
-            *death.memory_pressure.evidence(),
-        )
+        proof = (*evidence.logged_kill(logged), *evidence.counts_of_kills(death), *death.memory_pressure.evidence())
         return self.finding(
             death,
             certainty,

@@ -38,12 +38,5 @@ def _truncated(values: Sequence[Value | None]) -> Value | None:
     return None if length is None else number(length)
 
 
-BUILT_IN = {
-    "range": _range,
-    "len": _length,
-    "list": _listed,
-    "bytes": _zeroed,
-    "bytearray": _zeroed,
-    "int": _truncated,
-}
+BUILT_IN = {"range": _range, "len": _length, "list": _listed, "bytes": _zeroed, "bytearray": _zeroed, "int": _truncated}
 """What Python's own functions give."""

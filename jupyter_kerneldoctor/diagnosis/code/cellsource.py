@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-PYTHON_CELL_MAGICS = frozenset(
-    {"capture", "debug", "lprun", "memit", "memwatch", "mprun", "prun", "time", "timeit"},
-)
+PYTHON_CELL_MAGICS = frozenset({"capture", "debug", "lprun", "memit", "memwatch", "mprun", "prun", "time", "timeit"})
 """Cell magics whose body is Python that this kernel runs. A body of any other is not ours to read."""
 
 _CELL_MAGIC = re.compile(r"[ \t]*%%(\w+)")

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 from ..code.notebook import Scope
 from ..code.origins import Origins
-from .gradients import (
-    Backward,
-    backward_below,
-    backward_calls,
-    is_of_lightning,
-)
+from .gradients import Backward, backward_below, backward_calls, is_of_lightning
 
 KEEPERS = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
 _MOST_CALLERS = 3  # from a function that keeps something to the loop around the call of it

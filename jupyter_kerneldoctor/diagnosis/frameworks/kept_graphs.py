@@ -9,15 +9,7 @@ from ..code.calls import last_name
 from ..code.notebook import Notebook, once
 from ..code.scopes import Scope
 from ..code.stores import Store
-from .gradients import (
-    CUTS,
-    Backward,
-    goes_backward,
-    is_cut,
-    reached_by_gradients,
-    records_graph,
-    starts_of_backward,
-)
+from .gradients import CUTS, Backward, goes_backward, is_cut, reached_by_gradients, records_graph, starts_of_backward
 from .hooks import code_of_hooks, left_hooks
 from .kept import Kept, kept_values, names_in, outliving, root, stored
 from .small_values import is_small

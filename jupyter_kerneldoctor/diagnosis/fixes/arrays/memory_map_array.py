@@ -28,9 +28,7 @@ class MemoryMapArray(SetArgument):
     functions, argument, position, value = ("numpy.load",), "mmap_mode", 1, '"r"'
     why = 'copies the whole file into memory. With `mmap_mode="r"` only the rows that are used are read.'
 
-    FIRES = [
-        Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"r\")"),
-    ]
+    FIRES = [Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"r\")")]
     SILENT = [
         Case("import numpy as np", "X = np.load('feats.npz')"),
         Case("import numpy as np", "X = np.load(path, allow_pickle=True)"),

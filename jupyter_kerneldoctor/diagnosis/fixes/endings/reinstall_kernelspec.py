@@ -60,10 +60,7 @@ class ReinstallKernelspec(Advice):
             says=(f"ldd {_PYTHON}", "LD_LIBRARY_PATH"),
         ),
     ]
-    SILENT = [
-        Case(**_failed(stderr="OSError: [Errno 28] No space left on device\n")),
-        Case("x = 1", cause="segfault"),
-    ]
+    SILENT = [Case(**_failed(stderr="OSError: [Errno 28] No space left on device\n")), Case("x = 1", cause="segfault")]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Tell a missing package from a missing program."""

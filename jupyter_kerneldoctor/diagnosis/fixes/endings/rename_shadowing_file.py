@@ -55,10 +55,4 @@ class RenameShadowingFile(Advice):
         old, new, cache = (shell_word(one) for one in paths)
         if old is None or new is None or cache is None:
             return None
-        return {
-            "file": quote(name),
-            "path": quote(failure.detail, 120),
-            "old": old,
-            "new": new,
-            "cache": cache,
-        }
+        return {"file": quote(name), "path": quote(failure.detail, 120), "old": old, "new": new, "cache": cache}

@@ -30,12 +30,9 @@ class ATenthFirst(Advice):
     )
 
     FIRES = [
-        Case("table = read(path)", growth="jump", line=1, says=("`table = read(path)` took at least 1.8 GiB", "%%mem")),
+        Case("table = read(path)", growth="jump", line=1, says=("`table = read(path)` took at least 1.8 GiB", "%%mem"))
     ]
-    SILENT = [
-        Case("table = read(path)", cause="segfault"),
-        Case("table = read(path)", before_mib=1999),
-    ]
+    SILENT = [Case("table = read(path)", cause="segfault"), Case("table = read(path)", before_mib=1999)]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the statement, and what it called."""

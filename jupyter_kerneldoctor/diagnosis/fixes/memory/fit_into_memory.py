@@ -45,13 +45,9 @@ class FitIntoMemory(Advice):
             _LARGE,
             stacks=[Stack(-0.1, "busy", (thread(own_frame(_LARGE, 2)),))],
             says=("needs 3.0 GiB, and 1.6 GiB", "As float32", "rows at a time"),
-        ),
+        )
     ]
-    SILENT = [
-        Case(_LARGE, cause="segfault"),
-        Case(_LARGE, before_mib=1990),
-        Case("table = read(path)", growth="jump"),
-    ]
+    SILENT = [Case(_LARGE, cause="segfault"), Case(_LARGE, before_mib=1990), Case("table = read(path)", growth="jump")]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Do the arithmetic with the size of what the line makes; or say that rounds of a loop add up."""

@@ -37,7 +37,7 @@ class ReleaseTraceback(Advice):
             "train()",
             before_mib=700,
             says=("ValueError", "600 MiB", "last_traceback"),
-        ),
+        )
     ]
     SILENT = [
         Case(_TRAIN, Ran("train()", 100, 800), "train()", before_mib=700),

@@ -45,7 +45,7 @@ class SuppressOutputCache(Fix):
             says=("`Out[2]`", "400 MiB", "cache_size"),
             before_mib=1500,
             **_kept("Out[2]"),
-        ),
+        )
     ]
     SILENT = [
         Case(_LOAD, "load();", "load()", before_mib=1500, **_kept("Out[1]", mib=20)),

@@ -29,10 +29,7 @@ class XdelVariable(Advice):
     snippet = "%xdel {name}"
 
     FIRES = [Case(_SHOWS, "x", "del x", "y = [0] * 10**9", namespaces=_KEPT, says=("%xdel x", "`Out[2]`", "600 MiB"))]
-    SILENT = [
-        Case(_SHOWS, "del x", "y = [0] * 10**9"),
-        Case(_SHOWS, "x", "del z", "y = [0] * 10**9", namespaces=_KEPT),
-    ]
+    SILENT = [Case(_SHOWS, "del x", "y = [0] * 10**9"), Case(_SHOWS, "x", "del z", "y = [0] * 10**9", namespaces=_KEPT)]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Find a name that was shown, is kept, and was deleted."""

@@ -50,9 +50,7 @@ class TopkNotArgsort(Fix):
             becomes="best = scores.topk(min(max(ks), scores.shape[-1]), dim=1).values",
         ),
         Case(
-            _NET,
-            "best = scores.sort(descending=True).indices[:, :5]",
-            becomes="best = scores.topk(5, dim=-1).indices",
+            _NET, "best = scores.sort(descending=True).indices[:, :5]", becomes="best = scores.topk(5, dim=-1).indices"
         ),
     ]
     SILENT = [

@@ -28,7 +28,7 @@ class CheckMachineCode(Advice):
             "call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\ncall()",
             cause="illegal-instruction",
             says=("`mmap.mmap(-1, 4096, prot=7)`", "objdump"),
-        ),
+        )
     ]
     SILENT = [
         Case("import ctypes", "ctypes.CDLL('./a.so').f()", cause="illegal-instruction"),

@@ -93,11 +93,7 @@ class CtypesSignatures(Fix):
         Case(_LIBRARY + "lib.make.argtypes = []", "p = lib.make()", cause="segfault", says=("restype",)),
     ]
     SILENT = [
-        Case(
-            _LIBRARY + "lib.area.argtypes = []\nlib.area.restype = ctypes.c_int",
-            "lib.area()",
-            cause="segfault",
-        ),
+        Case(_LIBRARY + "lib.area.argtypes = []\nlib.area.restype = ctypes.c_int", "lib.area()", cause="segfault"),
         Case("lib = load()", "lib.area(1)", cause="segfault"),
         Case(_LIBRARY + "lib.make.argtypes = lib.make.restype = T,", "lib.make().name.decode()", cause="segfault"),
         Case(  # freed twice

@@ -30,7 +30,7 @@ class MatchTheHeader(Fix):
     causes = ("segfault", "heap-corruption")
 
     FIRES = [
-        Case(_TM, "tm = lib.now().contents\nprint(tm.tm_zone)", cause="segfault", line=2, says=("`Tm`", "offsetof")),
+        Case(_TM, "tm = lib.now().contents\nprint(tm.tm_zone)", cause="segfault", line=2, says=("`Tm`", "offsetof"))
     ]
     SILENT = [
         Case(_TM, "tm = lib.now().contents\nprint(tm.sec)", cause="segfault", line=2),

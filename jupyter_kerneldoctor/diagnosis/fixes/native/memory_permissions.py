@@ -34,9 +34,7 @@ class MemoryPermissions(Fix):
             _CODE,
             _CALLED,
             cause="segfault",
-            becomes={
-                1: _CODE.replace("4096", "4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC"),
-            },
+            becomes={1: _CODE.replace("4096", "4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC")},
             says=("PROT_EXEC",),
         ),
         Case(

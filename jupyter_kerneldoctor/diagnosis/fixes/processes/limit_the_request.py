@@ -46,11 +46,7 @@ class LimitTheRequest(Fix):
     What it costs: A server that needs longer before it says anything ends in an error: choose a limit it keeps.
     """
 
-    id, title, causes = (
-        "limit-the-request",
-        "Give the request a time limit: timeout=30",
-        ("hang", "no-death"),
-    )
+    id, title, causes = ("limit-the-request", "Give the request a time limit: timeout=30", ("hang", "no-death"))
 
     FIRES = [
         _case(

@@ -49,7 +49,7 @@ class WakeTheLoop(Fix):
                 + _FILLS.replace("q.put_nowait(n)", "notebook_loop.call_soon_threadsafe(q.put_nowait, n)")
             },
             says=("`q.put_nowait(n)`", "call_soon_threadsafe(q.put_nowait, n)"),
-        ),
+        )
     ]
     SILENT = [
         _case(_FILLS.replace("q.put_nowait", "loop.call_soon_threadsafe(q.put_nowait, n); print"), _READS),

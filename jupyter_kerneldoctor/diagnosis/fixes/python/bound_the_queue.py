@@ -26,14 +26,7 @@ class BoundTheQueue(Fix):
 
     id, title, causes = "bound-the-queue", "Give the queue a size: maxsize=100", (Family.MEMORY,)
 
-    FIRES = [
-        Case(
-            _READER,
-            _FEEDS,
-            line=3,
-            becomes={1: _READER.replace("Queue()", "Queue(maxsize=100)")},
-        ),
-    ]
+    FIRES = [Case(_READER, _FEEDS, line=3, becomes={1: _READER.replace("Queue()", "Queue(maxsize=100)")})]
     SILENT = [
         Case(_READER.replace("Queue()", "Queue(9)"), _FEEDS, line=3),
         Case("import queue\njobs = queue.Queue()", "for path in paths:\n    jobs.put(load(path))", line=2),

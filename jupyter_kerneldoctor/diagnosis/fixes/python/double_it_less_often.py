@@ -65,8 +65,7 @@ def _doubled(node: ast.stmt) -> str | None:
         case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.Name(id=added)) if name == added:
             return name
         case ast.Assign(
-            targets=[ast.Name(id=name)],
-            value=ast.BinOp(left=ast.Name(id=left), op=ast.Add(), right=ast.Name(id=right)),
+            targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=left), op=ast.Add(), right=ast.Name(id=right))
         ) if name == left == right:
             return name
         case ast.Assign(

@@ -46,12 +46,7 @@ class HoldFewerItems(Fix):
             held=_HELD,
             becomes="pool = deque(maxlen=5_100)\nwhile True:\n    pool.append(step())",
         ),
-        Case(
-            _SIZE,
-            _GROW + "    if len(pool) > SIZE:\n        pool.pop(0)",
-            held=_HELD,
-            becomes={1: "SIZE = 5_100"},
-        ),
+        Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        pool.pop(0)", held=_HELD, becomes={1: "SIZE = 5_100"}),
     ]
     SILENT = [
         Case(_SIZE, _FILL),

@@ -4,12 +4,7 @@ from collections.abc import Iterator
 from ...code.origins import Origins
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.gone_through_once import (
-    instead_of_list,
-    is_gone_through_once,
-    is_result_gone_through_once,
-    yielded,
-)
+from ...frameworks.gone_through_once import instead_of_list, is_gone_through_once, is_result_gone_through_once, yielded
 from ...frameworks.small_values import is_small
 from ...frameworks.torch import Tensors
 from ...units import quote
@@ -38,12 +33,7 @@ class YieldItems(Fix):
 
     FIRES = [
         Case(
-            _READ,
-            _COUNT,
-            becomes={
-                1: "def rows(p):\n    for line in open(p):\n        yield line.split()\n",
-            },
-            line=2,
+            _READ, _COUNT, becomes={1: "def rows(p):\n    for line in open(p):\n        yield line.split()\n"}, line=2
         ),
         Case(
             "def total(docs): return sum(d['n'] for d in docs)",

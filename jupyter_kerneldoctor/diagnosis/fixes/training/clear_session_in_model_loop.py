@@ -37,11 +37,7 @@ class ClearSessionInModelLoop(Fix):
     causes = OUT_OF_MEMORY
 
     FIRES = [
-        Case(
-            _BUILD,
-            _LOOP,
-            says=("`m = build(n)`", "one_round", "history.history", "keras.backend.clear_session()"),
-        ),
+        Case(_BUILD, _LOOP, says=("`m = build(n)`", "one_round", "history.history", "keras.backend.clear_session()"))
     ]
     SILENT = [
         Case(_BUILD, "m = build(9)\nfor epoch in range(9):\n    m.fit(x, y)"),

@@ -81,11 +81,7 @@ class DetachCollectedOutputs(Fix):
             becomes="for x in batches:\n    feats.append(net(x).detach())\nold = torch.cat(feats).detach()\n"
             "loss = (net(x) - old).mean()\nloss.backward()",
         ),
-        Case(
-            _NET,
-            "preds = [net(x) for x in batches]",
-            becomes="preds = [net(x).detach() for x in batches]",
-        ),
+        Case(_NET, "preds = [net(x) for x in batches]", becomes="preds = [net(x).detach() for x in batches]"),
     ]
     SILENT = [
         Case(_NET, "for x in batches:\n    feats.append(net(x).detach())"),

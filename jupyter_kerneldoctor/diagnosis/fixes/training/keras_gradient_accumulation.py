@@ -42,10 +42,7 @@ class KerasGradientAccumulation(Fix):
         Case(
             _MODEL.format("'adam'"),
             _FIT.format(512),
-            becomes={
-                1: _MODEL.format("keras.optimizers.Adam(gradient_accumulation_steps=16)"),
-                2: _FIT.format(32),
-            },
+            becomes={1: _MODEL.format("keras.optimizers.Adam(gradient_accumulation_steps=16)"), 2: _FIT.format(32)},
         ),
     ]
     SILENT = [

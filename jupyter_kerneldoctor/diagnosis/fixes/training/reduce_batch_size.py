@@ -64,9 +64,7 @@ class ReduceBatchSize(Fix):
             becomes="model.fit(x, y, batch_size=128, callbacks=[Keep()])",
         ),
         Case(  # the options of a script
-            _ARGS.format(1024) + "args = get_args([])",
-            _ARGS_RUN,
-            becomes={1: _ARGS.format(64) + "args = get_args([])"},
+            _ARGS.format(1024) + "args = get_args([])", _ARGS_RUN, becomes={1: _ARGS.format(64) + "args = get_args([])"}
         ),
         Case(  # numbers that are kept take no memory
             "import torch\nlog = []\ndef loader(batch_size, n=10**4):\n    yield torch.rand(batch_size, 9)",

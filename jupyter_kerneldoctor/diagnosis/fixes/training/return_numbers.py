@@ -32,9 +32,7 @@ class ReturnNumbers(Fix):
 
     id, title, causes = "return-numbers", "Keep only the numbers of each step, not its tensors", OUT_OF_MEMORY
 
-    FIRES = [
-        Case(_STEP + _ALL, _LOOP, held=_HELD, becomes={1: _STEP + _FEW}, says=("`x` and `out`",)),
-    ]
+    FIRES = [Case(_STEP + _ALL, _LOOP, held=_HELD, becomes={1: _STEP + _FEW}, says=("`x` and `out`",))]
     SILENT = [
         Case(_STEP + _ALL, _LOOP),
         Case(_STEP + _FEW, _LOOP, held=_HELD),

@@ -35,7 +35,7 @@ class TfTrainStepFunction(Fix):
     id, title, causes = "tf-train-step-function", "Compile the training step: @tf.function", OUT_OF_MEMORY
 
     FIRES = [
-        Case(_TF + _STEP, _LOOP, growth="jump", becomes={1: _TF + "@tf.function\n" + _STEP}, says=("`step`", "third")),
+        Case(_TF + _STEP, _LOOP, growth="jump", becomes={1: _TF + "@tf.function\n" + _STEP}, says=("`step`", "third"))
     ]
     SILENT = [
         Case(_TF + "@tf.function\n" + _STEP, _LOOP, growth="jump"),
