@@ -43,8 +43,9 @@ class Choice:
     def reason(self) -> str:
         """Return what it rests on, as sentences."""
         if self.is_guess:
-            many = f"How many rows there are is not known, so {self.value} is only where to begin"
-            return f"{many}: a sixteenth of the rows at most. If it still dies, halve it."
+            return (
+                f"How many rows there are is not known: {self.value} is a number to begin with. If it dies, halve it."
+            )
         if self.peak is not None and len(self.runs) > 1:
             low, high = size(self.peak.low or 0), size(self.peak.high or 0)
             return f"From its runs with {' and '.join(map(str, self.runs))}, {self.value} will need {low} to {high}."

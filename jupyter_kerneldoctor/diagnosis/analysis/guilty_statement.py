@@ -29,6 +29,7 @@ _OVERLAP = 1.1  # more than all of the growth: what one statement made is what t
 _SEVERAL = 3
 _MOST_CALLS = 5
 _NUMBERS = ("item", "float", "int", "len", "round", "str")
+_TRAINS = ("fit", "partial_fit", "train", "train_on_batch", "compile", "build")
 _FIGURES = "open figures"
 _MAKES_FIGURES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.pyplot.subplot_mosaic")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
@@ -246,6 +247,8 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
         if isinstance(node, ast.Assign) and node.lineno in lines
         for target in node.targets
     }
+    calls = (one.func for one in store.scope.calls if one.lineno in lines)  # `net.fit(x)` makes `net` larger
+    made |= {container_name(one.value) for one in calls if isinstance(one, ast.Attribute) and one.attr in _TRAINS}
     kept = [value for value in store.values if not isinstance(value, ast.Call)]
     return any(isinstance(node, ast.Name) and node.id in made for value in kept for node in _but_numbers(value))
 

@@ -60,8 +60,22 @@ def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
                 compared = compared_with(nodes, [node], scope, tensors, values)
                 beside = [one for one in compared if one[0] is None or one[0].id not in bound]
                 others |= dict.fromkeys(one.id for one, _ in beside if one is not None)
-                return WholeBatch(loop, scope, (name, *others), rows, all(as_many for _, as_many in beside))
+                is_clear = all(as_many for _, as_many in beside) and not _is_beside(
+                    nodes, {name, *others} | bound, scope, tensors
+                )
+                return WholeBatch(loop, scope, (name, *others), rows, is_clear)
     return None
+
+
+def _is_beside(nodes: list[ast.AST], known: set[str], scope: Scope, tensors: Tensors) -> bool:
+    """Whether a call gets what a network gives and a name of which nothing is known: it may have a row for each."""
+    for call in nodes:
+        parts = call.args if isinstance(call, ast.Call) else []
+        if any(tensors.kind(one, scope) is Kind.GRAPH for one in parts):
+            names = [one for one in parts if isinstance(one, ast.Name) and one.id not in known]
+            if any(tensors.kind(one, scope) is Kind.OTHER and not tensors.origins.number(one, scope) for one in names):
+                return True
+    return False
 
 
 def split(found: WholeBatch, batch_size: int) -> Changes:

@@ -173,3 +173,14 @@ def test_jax_works_in_the_background_so_the_call_that_began_it_is_to_blame():
     elsewhere = run.replace("print(i, float(out))", "print(plot(out))")
     assert killed(setup, elsewhere, frames=(frame(elsewhere, 4),)).statement.line == 4
     assert killed("import torch", run, frames=(frame(run, 4),)).statement.line == 4
+
+
+def test_the_list_that_keeps_trained_models_is_to_blame_not_the_training():
+    setup = "import keras\nruns = []"
+    run = "for n in sizes:\n    net = build(n)\n    net.fit(x, y)\n    runs.append({'n': n, 'net': net})"
+    grew = Growth(-0.1, 2, 300 * MIB, statements=(StatementGrowth((frame(run, 3),), 290 * MIB, 7),))
+    memory = [(100 + step) * MIB for step in range(380)]
+    recorded = recording(setup, run, signal="SIGKILL", memory=memory, groups=[KILLED], growths=[grew])
+    found = diagnose(recorded)
+    assert found.statement.line == 4
+    assert found.grown[0].name == "runs"

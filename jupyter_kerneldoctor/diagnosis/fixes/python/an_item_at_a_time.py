@@ -61,7 +61,13 @@ class AnItemAtATime(Fix):
             *("activations-in-parts", "backward-each-batch", "bound-the-queue", "generator-instead-of-list"),
             *("clear-session-in-model-loop", "hold-fewer-items", "remove-hooks", "detach-accumulated-loss"),
             *("endless-cycle", "append-to-the-list-you-iterate", "bound-growing-container", "drop-kept-tape"),
-            *("detach-collected-outputs", "keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation"),
+            *(
+                "detach-collected-outputs",
+                "keep-best-model",
+                "keep-fewer-steps",
+                "load-items-on-demand",
+                "no-grad-evaluation",
+            ),
         }
     )
 

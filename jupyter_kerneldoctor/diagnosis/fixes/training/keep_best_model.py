@@ -1,0 +1,71 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.stores import stores
+from ...edits import Changes, import_as, insert_before
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...frameworks.keras import is_used, known_as
+from ...frameworks.search_loops import models_kept, without_model
+from ...place import grew_in
+from ...units import quote, size
+
+_SNIPPET = (
+    "if best is None or score > best_score:  # in the loop; before it: best = None\n"
+    "    best, best_score = {model}, score  # the only one that is kept\n{clear}"
+)
+_GRID = "import keras\nruns = []\ndef build(n): return keras.Sequential([keras.layers.Dense(n)])\n"
+_LOOP = "for n in sizes:\n{clear}    net = build(n)\n    h = net.fit(x, y)\n    runs.append({{'n': n, 'h': h{net}}})"
+
+
+class KeepBestModel(Fix):
+    """Keep the scores of a search, and the best model only.
+
+    What it does: A list of all models of a search holds their weights, and what their optimizers keep: with Adam three
+    numbers for each weight. The edit leaves the model out of what is kept of a round. For Keras it also forgets the
+    round before, which left its memory behind in part otherwise.
+
+    When it is offered: Memory grew round by round in a loop that trains a model in each round and puts it into a list
+    or dict. An edit is made where it is an entry of a dict that no cell reads.
+
+    What it costs: The other models are gone. Save a model to a file where it is wanted later: `model.save(path)`.
+    """
+
+    id, title, causes = "keep-best-model", "Keep the scores of each round, and the best model only", OUT_OF_MEMORY
+
+    FIRES = [
+        Case(
+            _GRID,
+            _LOOP.format(clear="", net=", 'net': net"),
+            becomes=_LOOP.format(clear="    keras.backend.clear_session()\n", net=""),
+            says=("`net`", "`runs`"),
+        ),
+        Case(_GRID, "for n in sizes:\n    m = build(n)\n    m.fit(x, y)\n    runs.append(m)", says=("best_score = m",)),
+    ]
+    SILENT = [
+        Case(_GRID, _LOOP.format(clear="", net="")),
+        Case(_GRID, _LOOP.format(clear="", net=", 'net': net"), growth="jump"),
+        Case(_GRID, "net = build(9)\nfor n in range(9):\n    net.fit(x, y)\n    runs.append(net)"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Leave the model out of the dict; else show how to keep the best."""
+        code, missing = death.code, death.memory.missing_bytes or 0
+        for store in stores(code.running) if death.growth.goes_on else ():
+            loop = next(iter(store.scope.loops_around(store.statement)), None)
+            if not isinstance(loop, ast.For) or grew_in(death, loop, store.scope) is False:
+                continue
+            for model in models_kept(store, loop, code):
+                scope, clear = store.scope, ""
+                edits: Changes = ()
+                if is_used(code) and "clear_session" not in scope.segment(loop):
+                    keras, edits = (known_as(code), ()) if known_as(code) else import_as(scope, code, "keras", "keras")
+                    clear = f"{keras}.backend.clear_session()"
+                    edits += insert_before(scope, loop.body[0], clear)
+                why = (
+                    f"{quote(store.container)} keeps {quote(model.id)} of each round, with its weights and what its "
+                    f"optimizer keeps for them; memory grew by {size(missing)}."
+                )
+                new = without_model(model, store, code)
+                snippet = _SNIPPET.format(model=model.id, clear=f"{clear}  # first in each round" if clear else "")
+                yield Proposal(edits + new if new else (), why, death.memory.ramp_bytes, snippet=snippet)
+                return
