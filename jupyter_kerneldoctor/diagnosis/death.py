@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Cell
@@ -15,9 +15,11 @@ from .analysis.growth import Growth
 from .analysis.memory_shape import Shape, shape
 from .analysis.self_deadlock import TakenAgain, taken_again
 from .analysis.statements import short_name, statement_at
+from .analysis.user_frames import user_frames
 from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
+from .code.endless_loops import EndlessLoop, endless_loop
 from .code.literals import number
 from .code.notebook import Call
 from .code.scopes import Scope as CodeScope
@@ -109,6 +111,18 @@ class Death(DeathSite):
         """The asyncio lock that the coroutines of the running cell take twice."""
         waits = None if self.ended or self.stuck_cell is None else self.stuck_cell.main
         return self.find(taken_again) if waits is not None and waits.needs_an_event else None
+
+    @cached_property
+    def endless_loop(self) -> EndlessLoop | None:
+        """The loop that does not end, which the running cell was in whenever somebody looked at it for long."""
+        look = None if self.ended else self.look
+        for _, cell, line in () if look is None else user_frames(look.main.frames, self.frames, None):
+            found = None if cell is None else self.find(partial(endless_loop, cell=cell, line=line))
+            if found is not None and cell is not None:
+                first, last = found.node.lineno, found.node.end_lineno or 0
+                busy_s = None if self.busy_cell is None else self.busy_cell.within_s(cell, first, last)
+                return found if busy_s is None or busy_s >= found.least_s else None
+        return None
 
     def ended_by(self, call: EndingCall) -> str:
         """Return "with `os._exit(1)`", or "in `stop` (cell [1], line 3: `os._exit(1)`)"."""

@@ -9,6 +9,7 @@ from .analysis.last_look import written
 from .analysis.lost_workers import WORKERS
 from .analysis.stuck_cell import StuckCell
 from .certainty import Certainty
+from .code.endless_loops import makes_file
 from .code.open_writes import open_write
 from .code.timers import timers
 from .death import Death
@@ -64,7 +65,27 @@ def _of_what_is_seen(still: StuckCell, death: Death) -> Judgement | None:
     if still.main.kind == "sleep" and (write := _open_write(still, death)) is not None:
         told = f"the database is locked by another connection of this notebook, which wrote {write} and did not commit"
         return Certainty.LIKELY, told
+    if still.main.kind == "sleep" and still.nobody_can_end_it and not (still.others or still.stuck.children):
+        return _of_a_poll(death)
     return None
+
+
+def _of_a_poll(death: Death) -> Judgement | None:
+    """Judge a loop that sleeps until something changes, where nobody is left who could change it."""
+    loop = death.endless_loop
+    if loop is None or loop.kind not in ("polled", "file") or any(map(_HANDLES_A_SIGNAL.search, _texts(death))):
+        return None
+    if loop.kind == "polled":
+        return Certainty.STRONG, f"{quote(loop.head)} asks for what only another thread could change, and there is none"
+    failed = [one for one in death.recording.cells if one.error is not None]
+    if not failed or not death.find(lambda code: makes_file(code, loop)):
+        return None
+    told = f"{quote(loop.head)} waits until a file is gone that this notebook makes itself"
+    return Certainty.LIKELY, f"{told}, and {cell_name(failed[-1].execution_count)} failed before"
+
+
+def _texts(death: Death) -> list[str]:
+    return [one.source for one in death.recording.cells]
 
 
 def _open_write(still: StuckCell, death: Death) -> str | None:

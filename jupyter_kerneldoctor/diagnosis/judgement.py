@@ -152,6 +152,8 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
         return behind
     if cause.family == Family.STUCK and (again := death.lock_taken_again) is not None:
         return statement_at(death.code, death.code.cells[again.cell], again.line)
+    if cause.family == Family.STUCK and (loop := death.endless_loop) is not None:
+        return statement_at(death.code, death.code.cells[loop.scope.cell], loop.node.lineno)
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
     if cause.family != Family.MEMORY or (death.incident is not None and death.incident.error):
         return last

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jupyter_kerneldoctor.recording.events import Frame, Stack
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..code.cellfiles import user_line
 from ..code.cellsource import parse
@@ -108,6 +108,15 @@ class BusyCell:
         }
         lasted_s = self.lasted_s(_waits_for_idle_workers)
         return self._if_long(lasted_s) if len(used) == 1 else None
+
+    def within_s(self, cell: Cell, first: int, last: int) -> float:
+        """Return for how long it has been in some lines of a cell, or in what they call."""
+
+        def is_within(look: Stack) -> bool:
+            lines = (user_line(cell, frame) for frame in look.threads[0].frames)
+            return any(line is not None and first <= line <= last for line in lines)
+
+        return self.lasted_s(is_within)
 
     @property
     def asks_s(self) -> float | None:

@@ -31,7 +31,8 @@ class Hang(Cause):
 
     How it is recognised: For at least ten seconds the cell and all processes it started used hardly any processor time
     and wrote nothing. The stacks of all threads show what each waits for: nobody is left who could end the wait. A
-    `sleep`, an `input()`, a slow network or a program at work is no hang: there, somebody is left. A kernel that is
+    `sleep`, an `input()`, a slow network or a program at work is no hang: there, somebody is left. A cell at work hangs
+    where it goes round in a loop that cannot end: nothing in the loop changes what its condition asks. A kernel that is
     asked to end in this state, as by a runner that gives up, ends in the ordinary way; the report then lists the hang
     as survived.
 
@@ -90,6 +91,13 @@ class Hang(Cause):
         elif (lasted_s := busy.asks_s) is not None:
             found = Certainty.STRONG, f"the program that {name} runs has been asking for an answer"
             tip = "Nobody can type one there. Interrupt the kernel, and have the program not ask, as with `-y`."
+        elif (loop := death.endless_loop) is not None:
+            first = loop.node.lineno
+            lasted_s = busy.within_s(death.code.cells[loop.scope.cell], first, loop.node.end_lineno or first)
+            where = f"{cell_name(death.code.cells[loop.scope.cell].execution_count)}, line {first}"
+            sure = Certainty.STRONG if loop.kind == "unchanged" else Certainty.LIKELY
+            found = sure, f"{name} has been going round in {quote(loop.head)} ({where})"
+            tip = f"{loop.why[:1].upper()}{loop.why[1:]}."
         else:
             return None
         headline = f"The kernel is busy: {found[1]} for {duration(lasted_s)}."
@@ -147,6 +155,7 @@ class Hang(Cause):
         bad = "class Bad(Exception):\n    def __init__(self, row, why):\n        super().__init__(f'{row}: {why}')\n"
         looks = at_work(bad + "pool.map(f, x)", 4, *IN_MAP, **_AT_REST)
         yield recording(bad + "pool.map(f, x)", alive=True, memory=_STEADY, stacks=looks)
+        yield recording("while i < n:\n    f()", alive=True, memory=_STEADY, stacks=at_work("while i < n:\n    f()", 2))
         sends = frame("multiprocessing/connection.py", "_send")
         both: dict[str, Any] = {
             "waits_in": "sock_alloc_send_pskb",

@@ -160,7 +160,14 @@ class BoundTheWait(Fix):
 
     unless_offered = frozenset(
         {"let-the-wait-end", "spawn-target-in-module", "spawn-not-fork", "picklable-exceptions", "await-in-coroutines"}
-        | {"task-done-for-each-item", "end-mark-for-each", "read-both-pipes", "limit-the-request", "wake-the-loop"}
+        | {
+            "task-done-for-each-item",
+            "end-mark-for-each",
+            "read-both-pipes",
+            "limit-the-request",
+            "wake-the-loop",
+            "end-the-loop",
+        }
     )
 
     FIRES = [

@@ -15,7 +15,7 @@ class InterruptAndInspect(Advice):
     """
 
     id, title, causes, general = "interrupt-and-inspect", "Look what it waits for, then interrupt", ("hang",), True
-    unless_offered = frozenset({"let-it-go-on"})
+    unless_offered = frozenset({"let-it-go-on", "end-the-loop"})
     why = (
         "{waits} The command shows what each thread does. Interrupt it from the Kernel menu then; where that does "
         "nothing, restart. With a `timeout` a wait ends by itself: `queue.get(timeout=60)`, `lock.acquire(timeout=60)`."

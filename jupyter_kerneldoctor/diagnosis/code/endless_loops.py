@@ -1,0 +1,275 @@
+"""Loops that do not end: nothing in them changes what their condition asks.
+
+    loop = endless_loop(code, cell, line)     # around a line of a cell, innermost first
+    loop.kind, loop.why                       # "halved", "`lo = mid` changes nothing where ..."
+
+Only what is written in the loop itself is judged. A loop that may be left otherwise, or whose condition calls what is
+not known, is not said to be endless.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from jupyter_kerneldoctor.recording.model import Cell
+
+from .notebook import Notebook
+from .scopes import Scope
+
+_PURE = frozenset({"len", "abs", "int", "float", "min", "max", "sum", "bool", "isinstance", "round"})
+_EXACT = 1024
+"""Sums of quarters and other such fractions are exact."""
+_LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
+_LOOPS = (ast.For, ast.While, ast.AsyncFor)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_EXISTS = frozenset({"exists", "isfile", "is_file", "isdir", "is_dir"})
+
+_MAKERS = ("open", "touch", "mkdir", "makedirs", "write_text", "write_bytes")
+_OF_TEXTS = frozenset({"startswith", "endswith", "strip", "lower", "upper", "isdigit", "isspace", "isalpha"})
+
+Kind = Literal["unchanged", "skipped", "halved", "missed", "polled", "file"]
+
+
+class EndlessLoop(NamedTuple):
+    """A loop, and why it does not end."""
+
+    scope: Scope
+    node: ast.While
+    kind: Kind
+    """`skipped`: `continue` comes before the step; `halved`: a bisection that keeps its bounds; `missed`: a sum of
+    fractions that is to be equal; `polled`: it sleeps until others change something; `file`: until a file is gone."""
+    why: str
+    at: ast.stmt | ast.expr | None = None
+    """What an edit changes."""
+    text: str | None = None
+    """What is written there instead, or in front."""
+
+    @property
+    def least_s(self) -> float:
+        """How long a cell is in the loop before it is said to be endless: of some of these values decide that."""
+        return 15.0 if self.kind in ("skipped", "halved") else 8.0
+
+    @property
+    def head(self) -> str:
+        """The first line of the loop."""
+        return f"while {self.scope.segment(self.node.test)}"
+
+
+def endless_loop(code: Notebook, cell: Cell, line: int) -> EndlessLoop | None:
+    """Return the innermost loop around a line that does not end; None where each of them may."""
+    scopes = [one for one in code.scopes(code.index(cell)) if one.is_cell or _holds(one.node, line)]
+    for scope in scopes[-1:]:
+        loops = [one for one in scope.nodes if isinstance(one, ast.While) and _holds(one, line)]
+        for loop in reversed(loops):
+            code.spend(len(loop.body))
+            if (found := next(_judged(code, scope, loop), None)) is not None:
+                return found
+    return None
+
+
+def makes_file(code: Notebook, loop: EndlessLoop) -> bool:
+    """Whether the cells make the file that a loop waits for to be gone: `open(self.path, "x")`."""
+    path = ast.unparse(loop.at) if isinstance(loop.at, ast.expr) else ""
+    return any(
+        ast.unparse(given) == path
+        for module in code.mentioning(*_MAKERS)
+        for scope in code.scopes(module.cell)
+        for call in scope.calls
+        if getattr(call.func, "attr", getattr(call.func, "id", "")) in _MAKERS
+        for given in (*call.args[:1], *([call.func.value] if isinstance(call.func, ast.Attribute) else []))
+    )
+
+
+def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLoop]:
+    inner = [node for one in loop.body for node in _walk(one)]
+    yield from _halved(scope, loop, inner)
+    yield from _missed(code, scope, loop, inner)
+    is_left = any(isinstance(one, _LEAVES) for one in inner) or _breaks(loop.body)
+    names = _asked(loop.test)
+    if names and not _changes(code, loop, names, inner):
+        if not is_left and _only_sleeps(loop):
+            yield EndlessLoop(scope, loop, "polled", "it sleeps until something else changes what it asks")
+        elif not is_left:
+            told = " or ".join(f"`{one}`" for one in sorted(names))
+            yield EndlessLoop(scope, loop, "unchanged", f"nothing in the loop changes {told}")
+    elif names:
+        yield from _skipped(scope, loop, names)
+    if not is_left and _only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
+        yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {ast.unparse(path)} is gone", path)
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and what runs in it; functions are not entered."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if not isinstance(one, _FUNCTIONS):
+            waiting += ast.iter_child_nodes(one)
+
+
+def _breaks(body: list[ast.stmt]) -> bool:
+    """Whether a `break` leaves the loop of this body."""
+    for one in body:
+        if isinstance(one, ast.Break):
+            return True
+        parts = [getattr(one, name, []) for name in ("body", "orelse", "finalbody")]
+        parts += [part.body for part in [*getattr(one, "handlers", []), *getattr(one, "cases", [])]]
+        if isinstance(one, _LOOPS):
+            parts = [one.orelse]
+        if not isinstance(one, _FUNCTIONS) and any(map(_breaks, parts)):
+            return True
+    return False
+
+
+def _asked(test: ast.expr) -> frozenset[str]:
+    """Return the names, and attributes of `self`, that a condition asks; none where it asks anything else."""
+    found = set[str]()
+    waiting: list[ast.AST] = [test]
+    while waiting:
+        match waiting.pop():
+            case ast.Name(id=name):
+                found.add(name)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                found.add(f"{name}.{attr}")
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _PURE:
+                waiting += args
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp() | ast.BinOp() as inner:
+                waiting += [one for one in ast.iter_child_nodes(inner) if isinstance(one, ast.expr)]
+            case ast.Constant():
+                pass
+            case _:
+                return frozenset()
+    return frozenset(found)
+
+
+def _changes(code: Notebook, loop: ast.While, names: frozenset[str], inner: list[ast.AST]) -> bool:
+    """Whether something in the loop may change what a name stands for, or the object itself."""
+    roots = {one.partition(".")[0] for one in names}
+    told = [f"{word} {name}" for name in roots for word in ("global", "nonlocal")]
+    if any(True for _ in code.with_text(*told, "exec(", "eval(", "globals()")):
+        return True
+    is_number = isinstance(loop.test, ast.Compare) and not any(isinstance(one, ast.Call) for one in _walk(loop.test))
+    entries = {id(one.value) for one in inner if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load)}
+    attributes = {id(one.value) for one in inner if isinstance(one, ast.Attribute)} if _only_sleeps(loop) else set()
+    calls = any(isinstance(one, ast.Call) for one in inner) and not _only_sleeps(loop)
+    if calls and any("." in one for one in names):
+        return True  # whatever it calls may set an attribute
+    for node in inner:
+        match node:
+            case ast.Name(id=name) if name in roots:
+                is_read = (is_number and name in names) or id(node) in entries or id(node) in attributes
+                if not isinstance(node.ctx, ast.Load) or not is_read:
+                    return True
+            case ast.Attribute() if ast.unparse(node) in names and not isinstance(node.ctx, ast.Load):
+                return True
+    return False
+
+
+def _skipped(scope: Scope, loop: ast.While, names: frozenset[str]) -> Iterator[EndlessLoop]:
+    """Find a `continue` before the step of the loop."""
+    steps = [one for one in loop.body if isinstance(one, ast.AugAssign) and ast.unparse(one.target) in names]
+    for at, one in enumerate(loop.body):
+        parts = list(_walk(one))
+        stored = any(
+            isinstance(part, ast.Name) and part.id in names and isinstance(part.ctx, ast.Store) for part in parts
+        )
+        calls = any(isinstance(part, ast.Call) and not _is_method_of_data(part) for part in parts)
+        match one:
+            case ast.If(test=test, body=[*_, ast.Continue() as left], orelse=[]) if not stored and len(steps) == 1:
+                if not any(_changes_when_asked(part) for part in _walk(test)) and loop.body.index(steps[0]) > at:
+                    told = " or ".join(f"`{name}`" for name in sorted(names))
+                    why = f"at `continue` nothing has changed {told}, so that the next round is the same"
+                    yield EndlessLoop(scope, loop, "skipped", why, left, scope.segment(steps[0]))
+                    return
+        if stored or calls:
+            return
+
+
+def _changes_when_asked(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and not _is_method_of_data(node)
+
+
+def _is_method_of_data(call: ast.Call) -> bool:
+    """Whether a call asks a value that does not change: `line.startswith("#")`, `isinstance(x, str)`."""
+    match call.func:
+        case ast.Name(id=name):
+            return name in _PURE
+        case ast.Attribute(attr=attr):
+            return attr in _OF_TEXTS
+    return False
+
+
+def _halved(scope: Scope, loop: ast.While, inner: list[ast.AST]) -> Iterator[EndlessLoop]:
+    """Find a bisection whose bound may stay where it is."""
+    match loop.test:
+        case ast.Compare(left=ast.Name(id=low), ops=[ast.Lt() | ast.LtE() as op], comparators=[ast.Name(id=high)]):
+            middles = {f"({low} + {high}) // 2", f"({high} + {low}) // 2", f"{low} + ({high} - {low}) // 2"}
+            middles |= {f"int(({low} + {high}) / 2)", f"{low} + {high} >> 1"}
+        case _:
+            return
+    assigned = [one for one in inner if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
+    middle = next((one for one in assigned if ast.unparse(one.value) in middles), None)
+    if middle is None or len([one for one in assigned if getattr(one.targets[0], "id", "") in (low, high)]) != 2:
+        return
+    mid = ast.unparse(middle.targets[0])
+    texts = {ast.unparse(one): one for one in assigned}
+    lows, highs = texts.get(f"{low} = {mid}"), texts.get(f"{high} = {mid}")
+    if isinstance(op, ast.Lt) and lows is not None:
+        why = f"with two values left `{mid}` is `{low}`, and `{low} = {mid}` changes nothing"
+        if highs is not None:
+            yield EndlessLoop(scope, loop, "halved", why, lows, f"{low} = {mid} + 1")
+        elif f"{high} = {mid} - 1" in texts:
+            yield EndlessLoop(scope, loop, "halved", why, middle.value, f"({low} + {high} + 1) // 2")
+    elif isinstance(op, ast.LtE) and (stays := highs or lows) is not None:
+        why = f"with one value left `{mid}` is `{low}`, and `{ast.unparse(stays)}` changes nothing"
+        text = f"{high} = {mid} - 1" if stays is highs else f"{low} = {mid} + 1"
+        yield EndlessLoop(scope, loop, "halved", why, stays, text)
+
+
+def _missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) -> Iterator[EndlessLoop]:
+    """Find a sum of fractions that is asked to be equal to something."""
+    match loop.test:
+        case ast.Compare(left=ast.Name(id=name) as left, ops=[ast.NotEq()], comparators=[stop]):
+            pass
+        case _:
+            return
+    for one in inner:
+        match one:
+            case ast.AugAssign(target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=step) if (
+                target == name
+            ):
+                given = step
+                if isinstance(step, ast.Name) and (bound := code.lookup(step.id, scope, step)) is not None:
+                    given = bound.value or step
+                by = given.value if isinstance(given, ast.Constant) else None
+                if isinstance(by, float) and by.as_integer_ratio()[1] > _EXACT:
+                    sign = "<" if isinstance(op, ast.Add) else ">"
+                    why = (
+                        f"`{name}` goes on in steps of {by}: a sum of fractions is hardly ever exactly the other value"
+                    )
+                    text = f"{scope.segment(left)} {sign} {scope.segment(stop)}"
+                    yield EndlessLoop(scope, loop, "missed", why, loop.test, text)
+
+
+def _only_sleeps(loop: ast.While) -> bool:
+    """Whether a loop does nothing but sleep and tell so."""
+    calls = [one.value if isinstance(one, ast.Expr) else None for one in loop.body if not isinstance(one, ast.Pass)]
+    names = [
+        getattr(one.func, "attr", getattr(one.func, "id", "")) if isinstance(one, ast.Call) else "" for one in calls
+    ]
+    return "sleep" in names and all(one in ("sleep", "print") for one in names)
+
+
+def _awaited_file(test: ast.expr) -> ast.expr | None:
+    """Return the path that a condition asks to be there."""
+    match test:
+        case ast.Call(func=ast.Attribute(attr=attr, value=owner), args=args) if attr in _EXISTS and len(args) < 2:
+            return args[0] if args else owner
+    return None
+
+
+def _holds(node: ast.AST, line: int) -> bool:
+    return bool(getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", 0) or 0))

@@ -1,0 +1,72 @@
+"""Loops of which nothing changes what they ask, told from the code alone."""
+
+import textwrap
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis.code.endless_loops import endless_loop
+from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
+from jupyter_kerneldoctor.recording.model import Cell
+
+BISECT = "while lo < hi:\n    mid = (lo + hi) // 2\n    if f(mid):\n        hi = mid\n    else:\n        lo = mid"
+CONTINUE = "while i < len(rows):\n    if rows[i].startswith('#'):\n        continue\n    f(rows[i])\n    i += 1"
+
+
+def judged(source, *before):
+    cells = [*map(Cell, before), Cell(textwrap.dedent(source))]
+    return endless_loop(Notebook(cells, cells[-1]), cells[-1], 2)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "text"),
+    [
+        ("while i < n:\n    f(i)", "unchanged", None),
+        ("while total < limit:\n    count += f(rows[count])", "unchanged", None),
+        ("while queue:\n    print(queue[0])", "unchanged", None),
+        ("while len(rows) > 3:\n    f(rows[0])", "unchanged", None),
+        (CONTINUE, "skipped", "i += 1"),
+        (BISECT, "halved", "lo = mid + 1"),
+        (BISECT.replace("hi = mid", "hi = mid - 1"), "halved", "(lo + hi + 1) // 2"),
+        (BISECT.replace("lo < hi", "lo <= hi").replace("lo = mid", "lo = mid + 1"), "halved", "hi = mid - 1"),
+        ("while x != 1.0:\n    x += 0.1", "missed", "x < 1.0"),
+        ("while t != stop:\n    t -= 0.3", "missed", "t > stop"),
+        ("while not self.done:\n    time.sleep(1)", "polled", None),
+        ("while os.path.exists(self.path):\n    time.sleep(1)", "file", None),
+        ("while lock.exists():\n    time.sleep(1)\n    print('.')", "file", None),
+    ],
+)
+def test_a_loop_without_an_end(source, kind, text):
+    found = judged(source)
+    assert (found.kind, found.text) == (kind, text)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "while i < n:\n    i += 1",
+        "while i < n:\n    i = step(i)",
+        "while i < n:\n    for i in range(9): f(i)",
+        "while i < n:\n    if f(i): break",
+        "while i < n:\n    try:\n        f(i)\n    except StopIteration:\n        break",
+        "while rows:\n    rows.pop()",
+        "while rows:\n    take(rows)",
+        "while rows:\n    del rows[0]",
+        "while rows:\n    left = rows; left.pop()",
+        "while len(rows) > 3:\n    rows = rows[1:]",
+        "while self.busy:\n    self.step()",
+        "while not event.is_set():\n    time.sleep(1)",
+        "while True:\n    f()",
+        "while f(i):\n    g()",
+        "while x != 1.0:\n    x += 0.25",
+        "while (line := read()) != 'end':\n    f(line)",
+        CONTINUE.replace("        continue", "        i += 1\n        continue"),
+        CONTINUE.replace("rows[i].startswith('#')", "read() is None"),
+        BISECT.replace("lo = mid", "lo = mid + 1"),
+    ],
+)
+def test_a_loop_that_may_end(source):
+    assert judged(source) is None
+
+
+def test_a_function_that_changes_the_name_from_another_cell():
+    assert judged("while i < n:\n    step()", "def step():\n    global i\n    i += 1") is None
