@@ -242,3 +242,21 @@ def _transposed(node: ast.expr) -> tuple[ast.expr | None, int | None]:
             order = [number(one) for one in given]
             return (keys, len(order)) if order in ([0, 2, 1], [0, 1, 3, 2]) else (None, None)
     return None, None
+
+
+def written_with_sdpa(found: Attention, name: str) -> str:
+    """Return the call that stands for all steps."""
+    segment, words = found.scope.segment, []
+    q, k, v = (segment(one) for one in (found.queries, found.keys, found.values) if one is not None)
+    if found.mask is not None:
+        words.append(f"attn_mask=~({segment(found.mask)})")
+    if found.dropout is not None:
+        words.append(f"dropout_p={segment(found.dropout)}.p if self.training else 0.0")
+    words += ["is_causal=True"] if found.is_causal else []
+    words += [f"scale={found.scale}"]
+    given = ", ".join(words)
+    if found.rank == 4 or found.mask is not None:
+        return f"{name}.scaled_dot_product_attention({q}, {k}, {v}, {given})"
+    tensors = f"*(one.reshape(-1, 1, *one.shape[-2:]) for one in ({q}, {k}, {v}))"
+    q, v = (text if text.isidentifier() else f"({text})" for text in (q, v))
+    return f"{name}.scaled_dot_product_attention({tensors}, {given}).reshape(*{q}.shape[:-1], {v}.shape[-1])"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..code.notebook import Call, Notebook
 from ..code.origins import all_origins
 from ..code.scopes import Scope
+from .kept import names_in
 
 READERS = ("pandas.read_csv", "pandas.read_table")
 """What reads a file of text into one frame."""
@@ -72,6 +73,7 @@ def frame_name(call: Call) -> str | None:
 
 
 MERGES = ("pandas.merge", "pandas.DataFrame.merge")
+_SUMS = ("sum", "count", "size", "mean", "agg", "nunique", "value_counts")
 _MAKES_NULLS = ("nan", "NaN", "NA", "NaT", "reindex", "shift", "to_numeric")
 
 
@@ -117,4 +119,35 @@ def may_hold_nulls(table: ast.expr, scope: Scope, code: Notebook) -> bool:
                     return True
                 case ast.keyword(arg="errors", value=ast.Constant(value="coerce")):
                     return True
+    return False
+
+
+def compared_later(call: Call) -> str | None:
+    """Return the column by which the pairs are sorted out afterwards: `m[m["symbol"] == m["symbol_q"]]`."""
+    name = frame_name(call)
+    for node in call.scope.nodes if name is not None else ():
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                match left, right:
+                    case (
+                        ast.Subscript(value=ast.Name(id=one), slice=ast.Constant(value=str(first))),
+                        ast.Subscript(value=ast.Name(id=other), slice=ast.Constant(value=str(second))),
+                    ) if one == other == name and first != second:
+                        shorter, longer = sorted((first, second), key=len)
+                        if longer.startswith(f"{shorter}_"):
+                            return shorter
+                        if longer[:-2] == shorter[:-2]:  # both have their suffix: `_x`, `_y`
+                            return shorter[:-2]
+    return None
+
+
+def is_added_up(call: Call) -> bool:
+    """Whether what follows counts or sums the rows of the result: then none may be left out."""
+    name = frame_name(call)
+    for node in call.scope.calls if name is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _SUMS and name in names_in(owner):
+                return True
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=counted)]) if counted == name:
+                return True
     return False

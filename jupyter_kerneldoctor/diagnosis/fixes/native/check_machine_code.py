@@ -1,6 +1,11 @@
 from ...fix import Advice, Case, Death
 from ...units import quote
 
+_RUNS = (
+    "import ctypes, mmap\nm = mmap.mmap(-1, 4096, prot=7)\nm.write(code)",
+    "call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\ncall()",
+)
+
 
 class CheckMachineCode(Advice):
     """Check the bytes that are called as machine code.
@@ -23,12 +28,7 @@ class CheckMachineCode(Advice):
     )
 
     FIRES = [
-        Case(
-            "import ctypes, mmap\nm = mmap.mmap(-1, 4096, prot=7)\nm.write(code)",
-            "call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\ncall()",
-            cause="illegal-instruction",
-            says=("`mmap.mmap(-1, 4096, prot=7)`", "objdump"),
-        )
+        Case(*_RUNS, cause="illegal-instruction", says=("`mmap.mmap(-1, 4096, prot=7)`", "objdump")),
     ]
     SILENT = [
         Case("import ctypes", "ctypes.CDLL('./a.so').f()", cause="illegal-instruction"),

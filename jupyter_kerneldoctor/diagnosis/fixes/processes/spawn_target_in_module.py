@@ -1,9 +1,9 @@
 import ast
 
 from ...fix import Advice, Case, Death
+from ...frameworks.forked_workers import given_to_workers
 from ...units import quote
 
-_MAPS = ("map", "imap", "imap_unordered", "starmap", "apply", "apply_async", "map_async", "submit")
 _SPAWN = "import multiprocessing as mp\nctx = mp.get_context('spawn')\n"
 
 
@@ -56,14 +56,9 @@ class SpawnTargetInModule(Advice):
             "spawn" in ast.unparse(call.node) for call in code.calls("multiprocessing.*", "torch.multiprocessing.*")
         ):
             return None
-        for scope in code.running:
-            for call in scope.calls:
-                given = [word.value for word in call.keywords if word.arg == "target"]
-                if isinstance(call.func, ast.Attribute) and call.func.attr in _MAPS:
-                    given += call.args[:1]
-                for one in given:
-                    made = code.definition(one, scope)
-                    if made is not None and isinstance(made.definition, ast.FunctionDef) and isinstance(one, ast.Name):
-                        source = made.scope.segment(made.definition)
-                        return {"name_": quote(one.id), "plain": one.id, "source": source}
+        for one, scope in given_to_workers(code):
+            made = code.definition(one, scope)
+            if made is not None and isinstance(made.definition, ast.FunctionDef) and isinstance(one, ast.Name):
+                source = made.scope.segment(made.definition)
+                return {"name_": quote(one.id), "plain": one.id, "source": source}
         return None

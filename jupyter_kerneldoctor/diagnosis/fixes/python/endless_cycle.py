@@ -7,10 +7,13 @@ from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.asked_again import endless_rounds
 from ...units import quote
 
-_READER = (
+_LEARN = (
     "import itertools\n\nclass Reader:\n    def batches(self):\n        for name in self.names:\n"
-    "            yield load(name)\n\n"
+    "            yield load(name)\n\ndef learn(reader):\n    stream = {}\n"
+    "    for step in range(9000):\n        fit(next(stream))"
 )
+_LOADER = "import itertools\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data)"
+_STEPS = "for step, x in zip(range(9000), {}):\n    fit(x)"
 _ROUNDS = "while True:  # each round begins anew, and keeps nothing\n    for item in {given}:\n        ..."
 
 
@@ -30,20 +33,14 @@ class EndlessCycle(Fix):
 
     FIRES = [
         Case(
-            _READER + "def learn(reader):\n    stream = itertools.cycle(reader.batches())\n"
-            "    for step in range(9000):\n        fit(next(stream))",
+            _LEARN.format("itertools.cycle(reader.batches())"),
             "learn(Reader())",
-            becomes={
-                1: _READER
-                + "def learn(reader):\n    stream = (item for _ in itertools.count() for item in reader.batches())\n"
-                "    for step in range(9000):\n        fit(next(stream))"
-            },
+            becomes={1: _LEARN.format("(item for _ in itertools.count() for item in reader.batches())")},
         ),
         Case(
-            "import itertools\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data)",
-            "for step, x in zip(range(9000), itertools.cycle(loader)):\n    fit(x)",
-            becomes="for step, x in zip(range(9000), "
-            "(item for _ in itertools.count() for item in loader)):\n    fit(x)",
+            _LOADER,
+            _STEPS.format("itertools.cycle(loader)"),
+            becomes=_STEPS.format("(item for _ in itertools.count() for item in loader)"),
         ),
         Case("import itertools", "for x in itertools.cycle(read()):\n    fit(x)", says=("for item in read():",)),
         Case(  # as an edit it would go through itself

@@ -1,18 +1,14 @@
-import ast
 from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.notebook import Call
 from ...edits import append
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.kept import names_in
-from ...frameworks.pandas import MERGES, frame_name, may_hold_nulls, merge_of
+from ...frameworks.pandas import MERGES, compared_later, is_added_up, may_hold_nulls, merge_of
 from ...units import quote, size
 
 _OUTGROWN = 3
 """A result this much larger than both tables is no plain join."""
-
-_SUMS = ("sum", "count", "size", "mean", "agg", "nunique", "value_counts")
 
 
 class ManyToManyMerge(Fix):
@@ -92,10 +88,10 @@ class ManyToManyMerge(Fix):
             if right == call.scope.segment(merge.left):
                 yield _of_one_table(call, right, missing)
                 continue
-            if (other := _compared_later(call)) is not None:
+            if (other := compared_later(call)) is not None:
                 yield _joined_by_both(call, merge.key, other, missing)
                 continue
-            if _is_added_up(call):
+            if is_added_up(call):
                 yield _summed_first(call, right, merge.key, missing)
                 continue
             edits = () if merge.keeps_right else append(call.scope, merge.right, f".drop_duplicates({merge.key})")
@@ -115,25 +111,6 @@ class ManyToManyMerge(Fix):
             )
 
 
-def _compared_later(call: Call) -> str | None:
-    """Return the column by which the pairs are sorted out afterwards: `m[m["symbol"] == m["symbol_q"]]`."""
-    name = frame_name(call)
-    for node in call.scope.nodes if name is not None else ():
-        match node:
-            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-                match left, right:
-                    case (
-                        ast.Subscript(value=ast.Name(id=one), slice=ast.Constant(value=str(first))),
-                        ast.Subscript(value=ast.Name(id=other), slice=ast.Constant(value=str(second))),
-                    ) if one == other == name and first != second:
-                        shorter, longer = sorted((first, second), key=len)
-                        if longer.startswith(f"{shorter}_"):
-                            return shorter
-                        if longer[:-2] == shorter[:-2]:  # both have their suffix: `_x`, `_y`
-                            return shorter[:-2]
-    return None
-
-
 def _joined_by_both(call: Call, key: str, other: str, missing: int) -> Proposal:
     """Say how the rows are joined that are kept afterwards, and no others."""
     why = (
@@ -144,18 +121,6 @@ def _joined_by_both(call: Call, key: str, other: str, missing: int) -> Proposal:
     return Proposal(
         (), why, missing, f"Join by {quote(other)}, too", f"on={keys}  # and without the comparison afterwards"
     )
-
-
-def _is_added_up(call: Call) -> bool:
-    """Whether what follows counts or sums the rows of the result: then none may be left out."""
-    name = frame_name(call)
-    for node in call.scope.calls if name is not None else ():
-        match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _SUMS and name in names_in(owner):
-                return True
-            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=counted)]) if counted == name:
-                return True
-    return False
 
 
 def _summed_first(call: Call, right: str, key: str, missing: int) -> Proposal:

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...edits import Changes, EditRefusedError, import_as, remove, replace, set_argument
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...frameworks.attention import Attention, attentions, unread_weights
+from ...frameworks.attention import Attention, attentions, unread_weights, written_with_sdpa
 from ...frameworks.torch import Tensors
 from ...units import quote, size
 
@@ -111,7 +111,7 @@ class SdpaAttention(Fix):
                 f"{quote(found.scope.segment(found.result))} needs a table of all pairs of positions. The cell took "
                 f"{size(memory.missing_bytes)}. `scaled_dot_product_attention` works it out block by block."
             )
-            text = _written(found, "F")
+            text = written_with_sdpa(found, "F")
             edits: Changes = ()
             if not (found.mask or found.dropout or found.is_used_elsewhere):
                 try:
@@ -122,29 +122,11 @@ class SdpaAttention(Fix):
         yield from _told_to_be_lean(death, tensors)
 
 
-def _written(found: Attention, name: str) -> str:
-    """Return the call that stands for all steps."""
-    segment, words = found.scope.segment, []
-    q, k, v = (segment(one) for one in (found.queries, found.keys, found.values) if one is not None)
-    if found.mask is not None:
-        words.append(f"attn_mask=~({segment(found.mask)})")
-    if found.dropout is not None:
-        words.append(f"dropout_p={segment(found.dropout)}.p if self.training else 0.0")
-    words += ["is_causal=True"] if found.is_causal else []
-    words += [f"scale={found.scale}"]
-    given = ", ".join(words)
-    if found.rank == 4 or found.mask is not None:
-        return f"{name}.scaled_dot_product_attention({q}, {k}, {v}, {given})"
-    tensors = f"*(one.reshape(-1, 1, *one.shape[-2:]) for one in ({q}, {k}, {v}))"
-    q, v = (text if text.isidentifier() else f"({text})" for text in (q, v))
-    return f"{name}.scaled_dot_product_attention({tensors}, {given}).reshape(*{q}.shape[:-1], {v}.shape[-1])"
-
-
 def _edits(found: Attention, death: Death) -> Changes:
     name, changes = import_as(found.scope, death.code, "torch.nn.functional", "F")
     for one in found.statements:
         changes += remove(found.scope, one)
-    return changes + replace(found.scope, found.result, _written(found, name))
+    return changes + replace(found.scope, found.result, written_with_sdpa(found, name))
 
 
 def _told_to_be_lean(death: Death, tensors: Tensors) -> Iterator[Proposal]:
