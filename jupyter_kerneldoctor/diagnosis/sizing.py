@@ -10,6 +10,7 @@ from .analysis.guilty_statement import keeps_what_grew
 from .calls import network_call_at
 from .death import Death
 from .frameworks.gradients import backward_calls, goes_backward, hides_gradients, sources_of_gradients
+from .frameworks.sliced_arrays import copied_bytes, slicing_calls
 from .frameworks.step_growth import grows_by_the_step
 from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, only_evaluates, training_calls, trains
 from .frameworks.training_step import normalises_batches
@@ -24,6 +25,7 @@ _MARGIN = 0.15  # a fit of resident memory was off by up to this much
 _MOST_RUNS = 6
 _LARGEST_FIRST_TRY = 256  # of a data set that was one batch
 _USUAL = 64
+_COPIES = 2  # of an array that TensorFlow slices were measured, and more
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def batch_to_blame(death: Death) -> Batch | None:
     if not trains(code) and (death.growth.goes_on or network_call_at(death) is None):
         return None
     kept = death.growth.container
-    if _is_elsewhere(death):
+    if _is_elsewhere(death) or _is_copied(death):
         return None
     if not (kept and is_of_one_step(kept)) and keeps_what_grew(death.growth, death.statement_at(death.line)):
         return None
@@ -123,6 +125,13 @@ def _is_elsewhere(death: Death) -> bool:
             places.append(None if isinstance(node, ast.Module | ast.Lambda) else grew_in(death, node, scope))
     places += [grew_in(death, call, scope) for call, scope in training_calls(death.code)]
     return bool(places) and all(one is False for one in places)
+
+
+def _is_copied(death: Death) -> bool:
+    """Whether arrays that a pipeline copied in this cell explain what it took."""
+    slices = [one for one in slicing_calls(death.code) if grew_in(death, one.statement, one.scope) is not False]
+    copies = [copied_bytes(one, death.values) for one in slices]
+    return max(copies, default=0) * _COPIES >= max(1, death.memory.missing_bytes or 0)
 
 
 def choose(death: Death, rows: int, *, from_runs: bool = True) -> Choice | None:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.keras import Step, batched_before, is_after_map, is_of_numbers, pipeline_steps, written_number
+from ...frameworks.sliced_arrays import row_bytes
 from ...sizing import power_of_two
 from ...units import quote, size
 
 _FEW = 256  # of what a pipeline gives one at a time; a first try
 _MANY = 10_000  # where the code does not show how many
 _CAUTION = 8  # the kill came while the buffer was filled
+_LITTLE = 20  # part of what the cell took
 _DATA = "import tensorflow as tf\ndata = tf.data.Dataset.range(20_000).map(load)\nmodel = tf.keras.Sequential()"
 
 _MAKE = (
@@ -72,6 +74,10 @@ class ShuffleBufferSize(Fix):
             "import tensorflow as tf\nmodel = tf.keras.Sequential()",
             "model.fit(tf.data.Dataset.range(20_000).shuffle(20_000).map(load).batch(32))",
         ),
+        Case(  # rows of 4 kB
+            "import numpy as np, tensorflow as tf\nX = np.ones((9000, 1000), dtype='float32')",
+            "tf.keras.Sequential().fit(tf.data.Dataset.from_tensor_slices((X, X)).shuffle(2000).batch(9))",
+        ),
         Case(_DATA, "model.fit(data.shuffle(100).batch(32))"),
         Case("import random", "random.shuffle(10_000)"),
         Case("import torch\ndata = load()", "data.shuffle(10_000)"),
@@ -99,7 +105,8 @@ class ShuffleBufferSize(Fix):
             unknown = isinstance(given, ast.Call) and length is None and is_after_map(step, code)  # len(files)
             if given is None or (length is None and not unknown) or (length or _MANY) <= _FEW:
                 continue
-            if is_of_numbers(step, code):
+            each = row_bytes(step, code, death.values)
+            if is_of_numbers(step, code) or (each and (length or 0) * each < (memory.missing_bytes or 0) // _LITTLE):
                 continue
             fewer = min(_FEW, power_of_two((length or _MANY) // _CAUTION))
             is_own = found is not None and "buffer" in step.scope.segment(given).lower()

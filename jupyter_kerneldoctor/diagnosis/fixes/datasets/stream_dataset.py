@@ -5,9 +5,12 @@ from ...code.notebook import Call, Notebook, Scope
 from ...edits import EditRefusedError, insert_before, replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.keras import is_dataset, is_used, training_calls, written_number
+from ...frameworks.sliced_arrays import copied_bytes, from_generator, slicing_calls
+from ...place import grew_in
 from ...units import quote, size
 
 _TF = "import tensorflow as tf, numpy as np\n"
+_GENERATOR = "tf.data.Dataset.from_generator(lambda: X, output_signature=tf.TensorSpec(X.shape[1:], X.dtype))"
 _LARGE = 0.25  # of what was missing
 _ROWS = 32  # Keras's own batch size
 _SAMPLE_WISE = frozenset({"validation_split", "sample_weight", "class_weight", "callbacks", "shuffle"})
@@ -23,7 +26,8 @@ class StreamDataset(Fix):
     When it is offered: Memory ran out in a cell that makes a list of a `tf.data` pipeline, or that hands Keras arrays
     of which the copy is a good part of what was missing.
 
-    What it costs: A pipeline loads its data again in every epoch. Rows come in their order; whole batches are shuffled.
+    What it costs: A generator takes its time for each row: some ten times as long as slices, where rows are small. A
+    pipeline loads its data again in every epoch. Rows come in their order; whole batches are shuffled.
     """
 
     id, title, causes = "stream-dataset", "Go through the data batch by batch, without a copy of all", (Family.MEMORY,)
@@ -48,6 +52,20 @@ class StreamDataset(Fix):
             says=("copies",),
             before_mib=1000,
         ),
+        Case(
+            _TF + "X = np.ones((200_000, 1000), dtype='float32')\nlabels = np.ones(200_000)",
+            "train = tf.data.Dataset.from_tensor_slices((X, labels)).batch(32)",
+            becomes="train = tf.data.Dataset.from_generator(lambda: zip(X, labels), output_signature="
+            "(tf.TensorSpec(X.shape[1:], X.dtype), tf.TensorSpec(labels.shape[1:], labels.dtype)))"
+            ".apply(tf.data.experimental.assert_cardinality(len(X))).batch(32)",
+            before_mib=1000,
+        ),
+        Case(
+            _TF + "X = np.ones((200_000, 1000), dtype='float32')",
+            "ds = tf.data.Dataset.from_tensor_slices([X, X])",
+            says=("from_generator",),
+            before_mib=1000,
+        ),
     ]
     SILENT = [
         Case("data = open('f')", "lines = list(data)"),
@@ -66,6 +84,10 @@ class StreamDataset(Fix):
                 if listed is not None and isinstance(node, ast.expr) and death.was_running(node, scope):
                     yield _without_list(node, listed, scope, death)
                     return
+        for call in slicing_calls(death.code):
+            if grew_in(death, call.statement, call.scope) is not False and (copy := _sliced(call, death)) is not None:
+                yield copy
+                return
         for call in training_calls(death.code):
             if death.was_running(call.node, call.scope) and (proposal := _by_rows(call, death)) is not None:
                 yield proposal
@@ -102,6 +124,23 @@ def _is_only_iterated(node: ast.Call, scope: Scope) -> bool:
             loops = {one.iter for one in scope.nodes if isinstance(one, ast.For)}
             return bool(reads) and reads <= loops and len(uses - reads) == 1
     return False
+
+
+def _sliced(call: Call, death: Death) -> Proposal | None:
+    """Let a pipeline take rows out of the arrays, in place of copying these into TensorFlow."""
+    missing, copied = death.memory.missing_bytes or 0, copied_bytes(call, death.values)
+    if copied < _LARGE * missing:
+        return None
+    why = (
+        f"{quote(call.text)} copies {size(copied)} of arrays into TensorFlow, at times twice and more. A generator "
+        "copies no more than a row at a time. It is slow: half a millisecond for each row was measured."
+    )
+    new, is_sure = from_generator(call, death.values) or (_GENERATOR, False)
+    edits = replace(call.scope, call.node, new) if is_sure else ()
+    snippet = None if edits else f"{new}  # of arrays"
+    return Proposal(
+        edits, why, min(2 * copied, missing), "Take rows out of the arrays, without a copy: a generator", snippet
+    )
 
 
 def _by_rows(call: Call, death: Death) -> Proposal | None:

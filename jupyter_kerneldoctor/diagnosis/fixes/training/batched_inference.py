@@ -165,6 +165,8 @@ def _whole(death: Death) -> Iterator[Proposal]:
             f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "
             f"{size(death.memory.missing_bytes or 0)}. Take {part} rows at a time. {kept}"
         )
+        if rows is None:
+            why += f" How many rows there are is not known: {part} is a number to begin with."
         yield Proposal(() if snippet else edits, why, death.memory.missing_bytes, title, snippet)
 
 
