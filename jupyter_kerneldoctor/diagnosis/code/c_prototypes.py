@@ -23,7 +23,7 @@ _TYPES = {
     "void": "None",
 }
 _QUALIFIERS = re.compile(r"\b(?:const|static|inline|struct|volatile|restrict|__restrict)\b")
-_NAME = re.compile(r"\w+\s*(?:\[\s*\w*\s*\])?$")
+_NAME = re.compile(r"\b\w{1,80}\s{0,9}(?:\[\s{0,9}\w{0,80}\s{0,9}\])?$")
 
 
 class Prototype(NamedTuple):
@@ -67,5 +67,5 @@ def _type_of(text: str) -> str | None:
 
 
 def _pointee(argument: str) -> str:
-    found = re.match(r"([\w \t]+?)[ \t]*(?:\*|\w+\s*\[)", _QUALIFIERS.sub("", argument).strip())
+    found = re.match(r"([\w \t]{1,90}?)[ \t]{0,9}(?:\*|\w{1,80}\s{0,9}\[)", _QUALIFIERS.sub("", argument).strip())
     return "" if found is None else found[1]
