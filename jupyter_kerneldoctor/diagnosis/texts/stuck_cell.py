@@ -9,7 +9,7 @@ from ..units import duration, enumeration, quote
 _THREADS_SHOWN = 4
 _MOST_NAMED = 3
 _WAKE = {
-    "sleep": "It goes on by itself when the time is over.",
+    "sleep": "The sleep itself ends when its time is over.",
     "answer": "It goes on when you have typed an answer below the cell.",
     "file-lock": "Who holds the lock can wake it. If that process is gone, delete the lock's file.",
     "group": "It goes on when the other processes of the group have been started and have joined.",

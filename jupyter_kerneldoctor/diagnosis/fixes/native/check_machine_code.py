@@ -1,10 +1,13 @@
+import ast
+
+from ...code.literals import number
+from ...code.notebook import Call
+from ...code.origins import all_origins
 from ...fix import Advice, Case, Death
 from ...units import quote
 
-_RUNS = (
-    "import ctypes, mmap\nm = mmap.mmap(-1, 4096, prot=7)\nm.write(code)",
-    "call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\ncall()",
-)
+_EXECUTE = 4  # mmap(2): PROT_EXEC
+_WORDS = ("CFUNCTYPE", "PYFUNCTYPE", "addressof", "from_buffer")
 
 
 class CheckMachineCode(Advice):
@@ -28,15 +31,52 @@ class CheckMachineCode(Advice):
     )
 
     FIRES = [
-        Case(*_RUNS, cause="illegal-instruction", says=("`mmap.mmap(-1, 4096, prot=7)`", "objdump")),
+        Case(
+            "import ctypes, mmap\nm = mmap.mmap(-1, 4096, prot=7)\nm.write(code)",
+            "call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\ncall()",
+            cause="illegal-instruction",
+            says=("`mmap.mmap(-1, 4096, prot=7)`", "objdump"),
+        ),
+        Case(  # the other memory is data, and the other function a callback
+            "import ctypes, mmap\ndata = mmap.mmap(-1, 64)\nseen = ctypes.CFUNCTYPE(None)(print)\n"
+            "m = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC)",
+            "f = ctypes.CFUNCTYPE(ctypes.c_int)\nf(ctypes.addressof(ctypes.c_char.from_buffer(m)))()",
+            cause="illegal-instruction",
+            says=("PROT_READ | mmap.PROT_EXEC",),
+        ),
     ]
     SILENT = [
         Case("import ctypes", "ctypes.CDLL('./a.so').f()", cause="illegal-instruction"),
         Case("import mmap\nm = mmap.mmap(-1, 9)", "f()", cause="illegal-instruction"),
+        Case(
+            "import ctypes, mmap\nm = mmap.mmap(-1, 9)\nseen = ctypes.CFUNCTYPE(None)(print)",
+            "ctypes.CDLL('./a.so').f(seen)",
+            cause="illegal-instruction",
+        ),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the memory that is run."""
-        made = next(death.code.calls("mmap.mmap"), None)
-        functions = next(death.code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE"), None)
-        return None if made is None or functions is None else {"made": quote(made.text)}
+        code = death.code
+        types = {id(one.node) for one in code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")}
+        maps = [one for one in code.calls("mmap.mmap") if _may_run(one)]
+        run = {
+            id(part.node)
+            for module in (code.mentioning(*_WORDS) if types and maps else ())
+            for scope in code.scopes(module.cell)
+            for call in scope.calls
+            if any(id(one.node) in types for one in all_origins(call.func, scope, code))
+            for given in call.args[:1]
+            for part in all_origins(given, scope, code, parts=True)
+        }
+        found = [one for one in maps if id(one.node) in run] or (maps if types and len(maps) == 1 else [])
+        return {"made": quote(found[0].text)} if found else None
+
+
+def _may_run(call: Call) -> bool:
+    """Whether a call of `mmap` asks for memory that may be run, as far as it says."""
+    given = call.argument("prot", 3)
+    value = None if given is None else number(given)
+    if value is None:
+        return isinstance(given, ast.Name) or (given is not None and "PROT_EXEC" in ast.unparse(given))
+    return value & _EXECUTE > 0

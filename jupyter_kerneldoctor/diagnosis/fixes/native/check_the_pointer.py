@@ -1,0 +1,101 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import native_calls
+from ...code.notebook import Call
+from ...code.origins import all_origins
+from ...edits import Changes, indent_unit, insert_before
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_TABLE = (
+    "import ctypes\nlib = ctypes.CDLL('./t.so')\nlib.find.restype = ctypes.c_void_p\nlib.find.argtypes = []\n"
+    "lib.value.restype = ctypes.c_int\nlib.value.argtypes = [ctypes.c_void_p]\n"
+)
+_GET = "def get(key):\n    entry = lib.find(key)\n    return lib.value(entry)"
+
+
+class CheckThePointer(Fix):
+    """Check the pointer that a C function gave before it is used.
+
+    What it does: C functions return NULL when they find nothing, or fail. Python gets None for it, and hands it on to
+    the next function, which reads at address 0. The edit raises an error before that, which names the function.
+
+    When it is offered: Native code crashed in a call that is given what another function of the library returned, and
+    nothing in between asks whether there was a result.
+
+    What it costs: Nothing.
+    """
+
+    id, title, causes = "check-the-pointer", "Check for NULL what the C function gave", ("segfault",)
+    unless_offered = frozenset({"ctypes-signatures", "keep-buffer-alive", "keep-cffi-memory", "check-allocation"})
+
+    FIRES = [
+        Case(
+            _TABLE + _GET,
+            "get(b'x')",
+            cause="segfault",
+            becomes={
+                1: (_TABLE + _GET).replace(
+                    "    return",
+                    "    if not entry:\n        raise ValueError('lib.find returned NULL')\n    return",
+                )
+            },
+            says=("`lib.find(key)`", "NULL"),
+        ),
+        Case(
+            _TABLE, "lib.value(lib.find(b'x'))", cause="segfault", says=("pointer = lib.find(b'x')", "if not pointer")
+        ),
+    ]
+    SILENT = [
+        Case(
+            _TABLE + _GET.replace("    return", "    if entry is None: return 0\n    return"),
+            "get(3)",
+            cause="segfault",
+        ),
+        Case(_TABLE, "lib.value(buffer)", cause="segfault"),
+        Case(_TABLE + _GET, "get(b'x')", cause="abort"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Name the function that may have returned NULL."""
+        for call in native_calls(death):
+            for given in call.node.args:
+                maker = _maker(given, call, death)
+                if maker is None or _is_asked(given, call):
+                    continue
+                text = maker.scope.segment(maker.node)
+                why = (
+                    f"{quote(call.text)} is given what {quote(text)} returned: NULL, if that found nothing or failed. "
+                    "Nothing checks it, and what is behind NULL is no memory."
+                )
+                name = call.scope.segment(given) if isinstance(given, ast.Name | ast.Attribute) else "pointer"
+                function = maker.scope.segment(maker.node.func)
+                lines = (f"if not {name}:", f"raise ValueError({function + ' returned NULL'!r})")
+                first = "" if name != "pointer" else f"{name} = {text}\n"
+                yield Proposal(_edit(given, call, lines), why, snippet=f"{first}{lines[0]}\n    {lines[1]}")
+                return
+
+
+def _maker(given: ast.expr, call: Call, death: Death) -> Call | None:
+    """Return the call of the same library that an argument comes from."""
+    library = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    for one, where in all_origins(given, call.scope, death.code):
+        match one:
+            case ast.Call(func=ast.Attribute(value=owner)) if library is not None:
+                if ast.unparse(owner) == ast.unparse(library):
+                    return Call(one, where, "")
+    return None
+
+
+def _is_asked(given: ast.expr, call: Call) -> bool:
+    """Whether the function asks for the pointer in a condition."""
+    text = ast.unparse(given)
+    tests = [one.test for one in call.scope.nodes if isinstance(one, ast.If | ast.IfExp | ast.Assert | ast.While)]
+    return any(ast.unparse(part) == text for test in tests for part in ast.walk(test))
+
+
+def _edit(given: ast.expr, call: Call, lines: tuple[str, str]) -> Changes:
+    if not isinstance(given, ast.Name | ast.Attribute) or isinstance(call.statement, ast.While | ast.If):
+        return ()
+    return insert_before(call.scope, call.statement, lines[0], indent_unit(call.scope, call.statement) + lines[1])

@@ -1,0 +1,87 @@
+import ast
+import re
+from collections.abc import Iterator
+
+from ...code.scopes import Scope
+from ...edits import Changes, indent, remove, replace
+from ...examples.stuck import look
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_TAKES = re.compile(r"^([\w.]+)\.acquire\(\)$")
+_PAY = (
+    "class Account:\n    def pay(self, n):\n        self.lock.acquire()\n        if n > self.rest:\n"
+    "            raise ValueError(n)\n        self.rest -= n\n        self.lock.release()"
+)
+
+
+def _case(source: str, **more: object) -> Case:
+    stuck = look(source, 3, waits_in="futex_wait_queue")
+    recorded = {"cause": "hang", "alive": True, "end": "not-seen", "line": 3, "stuck": [stuck], **more}
+    return Case(source, **recorded)  # type: ignore[arg-type]
+
+
+class HoldTheLockWith(Fix):
+    """Hold the lock in a with block, which gives it back whatever happens.
+
+    What it does: Between `acquire()` and `release()` an error or a `return` leaves the lock taken, and whoever asks for
+    it next waits for ever. The edit puts what is between them into a `with` block.
+
+    When it is offered: The kernel waits in `acquire()` of a lock, and a function of a cell takes and gives back a lock
+    of that name, with statements in between that may be left early.
+
+    What it costs: Nothing.
+    """
+
+    id, title, causes = "hold-the-lock-with", "Give the lock back whatever happens: with", ("hang",)
+
+    FIRES = [
+        _case(
+            _PAY,
+            becomes="class Account:\n    def pay(self, n):\n        with self.lock:\n            if n > self.rest:\n"
+            "                raise ValueError(n)\n            self.rest -= n\n",
+            says=("`self.lock.acquire()`",),
+        ),
+    ]
+    SILENT = [
+        _case("lock = threading.Lock()\nlock.acquire()\nlock.acquire()"),
+        _case("class A:\n    def f(self):\n        self.lock.acquire()\n        self.lock.release()"),
+        _case(_PAY.replace("self.lock.acquire()", "q.get()")),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put all pairs of this lock into with blocks."""
+        still = death.stuck_cell
+        found = None if still is None or still.main.kind != "lock" else _TAKES.match(still.main.code.strip())
+        if found is None:
+            return
+        name = found[1].rpartition(".")[2]
+        for module in death.code.mentioning("acquire"):
+            for scope in death.code.scopes(module.cell):
+                for taken, between, given in _pairs(scope, name):
+                    lock = ast.unparse(taken).removesuffix(".acquire()")
+                    why = (
+                        f"{quote(found[0])} waits for a lock that nobody gives back. An error or a `return` between "
+                        "`acquire()` and `release()` keeps it taken."
+                    )
+                    yield Proposal(_held(scope, lock, taken, between, given), why)
+
+
+def _pairs(scope: Scope, name: str) -> Iterator[tuple[ast.stmt, list[ast.stmt], ast.stmt]]:
+    """Yield the statements that take and give back a lock in the same block, and those between them."""
+    holders = [scope.node, *(one for one in scope.nodes if isinstance(one, ast.stmt))]
+    for holder in holders:
+        body = getattr(holder, "body", None)
+        if not isinstance(body, list):
+            continue
+        texts = [ast.unparse(one) if isinstance(one, ast.Expr) else "" for one in body]
+        takes = [at for at, text in enumerate(texts) if re.fullmatch(rf"(?:\w+\.)*{name}\.acquire\(\)", text)]
+        for at in takes[:1]:
+            end = texts[at].replace(".acquire()", ".release()")
+            if end in texts[at + 2 :]:
+                last = texts.index(end, at)
+                yield body[at], body[at + 1 : last], body[last]
+
+
+def _held(scope: Scope, lock: str, taken: ast.stmt, between: list[ast.stmt], given: ast.stmt) -> Changes:
+    return replace(scope, taken, f"with {lock}:") + indent(scope, between) + remove(scope, given)
