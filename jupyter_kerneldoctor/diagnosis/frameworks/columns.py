@@ -43,9 +43,13 @@ class Columns:
 
 def columns_read(call: Call, code: Notebook) -> Columns:
     """Return which columns of the file are used. What the code creates before, `df["total"] = …`, is none of them."""
+    return columns_of(*_frame_of(call, code), code)
+
+
+def columns_of(made: ast.expr, scope: Scope, code: Notebook) -> Columns:
+    """Return which columns are used of the frame that an expression gives, as a call of a module's function does."""
     reader = _Reader(code)
-    whole, scope = _frame_of(call, code)
-    is_known = reader.follow(whole, scope)
+    is_known = reader.follow(made, scope)
     return Columns(tuple(reader.read), is_known and bool(reader.read))
 
 

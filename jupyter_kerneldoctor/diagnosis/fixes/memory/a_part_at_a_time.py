@@ -65,6 +65,12 @@ class APartAtATime(Fix):
     """
 
     id, title, causes, general = "a-part-at-a-time", "Work through it some rows at a time", (Family.MEMORY,), True
+    unless_offered = frozenset(  # where what is kept is too much, not what is worked on
+        {
+            *("bound-dict-cache", "bound-function-cache", "bound-growing-container", "close-figures"),
+            *("hold-fewer-items", "suppress-output-cache", "release-traceback", "blockwise-pairwise"),
+        }
+    )
 
     FIRES = [
         Case(

@@ -37,6 +37,7 @@ class FitIntoMemory(Advice):
         {
             *("append-to-the-list-you-iterate", "close-figures", "figsize-in-inches", "recursion-to-iteration"),
             *("runaway-recursion", "suppress-output-cache", "bound-growing-container"),
+            *("bound-dict-cache", "bound-function-cache", "read-less-in-a-module"),
         }
     )
 

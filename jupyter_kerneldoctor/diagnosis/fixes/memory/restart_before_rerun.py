@@ -4,6 +4,7 @@ from itertools import chain
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ...case import Ran
+from ...code.scopes import Scope
 from ...code.stores import stores
 from ...fix import Advice, Case, Death, Family
 from ...units import cell_name, size
@@ -25,16 +26,23 @@ class RestartBeforeRerun(Advice):
     """
 
     id, title, causes = "restart-before-rerun", "Restart before you run it again", (Family.MEMORY,)
+    headline = "{title_}"
     why = (
-        "The cell ran before, as {before_}, with {first} in use when it began. This time it was {now}: {more} of "
+        "{own}The cell ran before, as {before_}, with {first} in use when it began. This time it was {now}: {more} of "
         "earlier runs was still there. Restart the kernel, or delete what the cell makes before it makes it anew."
     )
     unless_offered = frozenset({"suppress-output-cache"})
-    snippet = "{free}  # at the top of the cell: gives back the old one first\nimport gc\ngc.collect()"
+    snippet = "{code_}"
 
     FIRES = [
         Case(Ran(_FIT, 200, 900), _FIT, before_mib=800, says=("cell [1]", "200 MiB in use", "600 MiB", "model = None")),
         Case(Ran("kept.append(read())", 200, 900), "kept.append(read())", before_mib=800, says=("kept.clear()",)),
+        Case(
+            Ran("t = t.merge(u, on='k')", 200, 900),
+            "t = t.merge(u, on='k')",
+            before_mib=800,
+            says=("builds on its own result", "t_new = t.merge(u, on='k')"),
+        ),
     ]
     SILENT = [Case(Ran(_FIT, 200, 900), _FIT, before_mib=220), Case(Ran("other()", 200, 900), _FIT, before_mib=800)]
 
@@ -48,7 +56,18 @@ class RestartBeforeRerun(Advice):
         made = (f"{name} = None" for name, one in bound if one[-1].value is not None)
         kept = (one for one in stores(death.code.running) if isinstance(one.statement, ast.Expr))
         filled = (f"{one.container}.clear()" for one in kept)
+        free = next(chain(made, filled, ("%reset -f out",)))
+        code = f"{free}  # at the top of the cell: gives back the old one first\nimport gc\ngc.collect()"
+        told = {"title_": self.title, "own": "", "code_": code}
+        if module is not None and (again := _of_itself(module)) is not None:
+            name, value = again
+            told = {
+                "title_": "Give the result a name of its own: the cell builds on its own result",
+                "own": f"`{name} = ...` takes what the last run made of `{name}`, so that each run adds to it. ",
+                "code_": f"{name}_new = {value}  # and `{name}_new` below: running it again gives the same",
+            }
         return {
+            **told,
             "before_": cell_name(runs[0].execution_count),
             "first": size(runs[0].rss_before_bytes or 0),
             "now": size(death.memory.before_bytes or 0),
@@ -57,8 +76,22 @@ class RestartBeforeRerun(Advice):
         }
 
     def saves(self, death: Death) -> int | None:
-        """Count what the earlier runs left."""
-        return _left(death) or None
+        """Count what the earlier runs left; all where this one builds on it."""
+        module = death.code.module(death.code.last)
+        grows = module is not None and _of_itself(module) is not None
+        return (death.memory.missing_bytes if grows and _left(death) else _left(death)) or None
+
+
+def _of_itself(module: Scope) -> tuple[str, str] | None:
+    """Return the name that the cell gives a value made of itself, `t = t.merge(u)`, and that value as code."""
+    made: set[str] = set()
+    for node in module.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                if name not in made and any(getattr(one, "id", None) == name for one in ast.walk(value)):
+                    return name, " ".join(module.segment(value).split())
+                made.add(name)
+    return None
 
 
 def _runs(death: Death) -> list[Cell]:

@@ -12,6 +12,7 @@ from ...fix import Case, Death, Family, Fix, Proposal
 from ...place import Place, guilty_place
 from ...units import quote
 
+_GREW = [Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))]
 _KINDS = {bool: "bool", int: "int32", float: "float32"}
 _ROUNDS = 3  # items that a container gained while the cell ran
 _ITEMS = (
@@ -36,7 +37,7 @@ _BEST = (
     " nlargest for the largest"
 )
 _KEPT = (
-    "{store} = ...  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
+    "{store}  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
     "{owner}.clear()  # or this before: only the newest is kept\n\n"
     "with open('kept.txt', 'a') as file:  # or write to a file, and keep none\n"
     "    print(..., file=file)  # what you need of it later, as text"
@@ -97,17 +98,13 @@ class AnItemAtATime(Fix):
         Case(
             "for step in steps:\n    df = step(df)\n    kept[step] = df",
             line=2,
-            held=[
-                Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))
-            ],
+            held=_GREW,
             says=("kept[step] = ...",),
         ),
         Case(
             "for k, x in rounds:\n    kept[k].append({'x': x,\n        'y': f(x)})",
             line=2,
-            held=[
-                Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))
-            ],
+            held=_GREW,
             says=("kept[k].clear()", "of {'x': x, 'y': f(x)} a number", "print(..., file=file)"),
         ),
     ]
@@ -238,18 +235,17 @@ def _kept(at: Place, death: Death) -> Proposal | None:
         return filled
     longer = {one.name for one in death.growth.objects if death.growth.items_gained(one) >= _ROUNDS}
     found = [one for one in stores(death.code.running) if one.container in longer and death.growth.container is None]
-    if not found and death.growth.goes_on and not (isinstance(at.node, ast.Assign) and _is_name(at.node.targets[0])):
+    named = isinstance(at.node, ast.Assign) and not isinstance(at.node.targets[0], ast.Subscript)
+    if not found and death.growth.goes_on and not named:
         found = here
     store = next(iter(found), None)
     if store is None or not store.values:
         return None
     segment, statement = store.scope.segment, store.statement
     value, kept = " ".join(segment(store.values[0]).split()), death.values.of(store.values[0], store.scope)
-    if kept is not None and kept.type in ("str", "bytes"):
+    if (kept is not None and kept.type in ("str", "bytes")) or adds_to_numbers(store, death.code):
         return None
-    if adds_to_numbers(store, death.code):
-        return None
-    left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else "less"
+    left = _put_less(store)
     why = (
         f"{quote(Place(statement, store.scope).text)} keeps something of each round, with all that it refers to: a row "
         "its table, an element its document, a view its array. Keep a number, a text or a copy of the part that is "
@@ -270,6 +266,16 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     return Proposal((), why, death.memory.missing_bytes, title, _KEPT.format(store=left, value=value, owner=owner))
 
 
+def _put_less(store: Store) -> str:
+    """Return the statement with less put in: `kept[step] = ...`, `rows.append(...)`."""
+    match store.statement:
+        case ast.Assign(targets=[target, *_]):
+            return f"{store.scope.segment(target)} = ..."
+        case ast.Expr(value=ast.Call(func=ast.Attribute() as method)):
+            return f"{store.scope.segment(method)}(...)"
+    return "less = ..."
+
+
 def _filled(store: Store, death: Death) -> Proposal | None:
     """Tell of an array that was made empty, and takes its memory as it is filled."""
     match store.statement:
@@ -278,9 +284,7 @@ def _filled(store: Store, death: Death) -> Proposal | None:
                 name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
                 if isinstance(one, ast.Call) and name in ("numpy.zeros", "numpy.empty", "numpy.ones", "numpy.full"):
                     made = where.segment(one)
-                    why = (
-                        f"{quote(made)} takes its memory as it is filled here. Most of it may be needed only for a sum."
-                    )
+                    why = f"{quote(made)} takes its memory as it is filled here. Mostly only a sum of it is needed."
                     snippet = (
                         f"{array.id} = {made[:-1].rstrip(', ')}, dtype='float32')  # half of float64\n\n"
                         f"# or keep of each row only what is used of it later\nsums = np.zeros(n, dtype='float32')\n"
@@ -297,7 +301,3 @@ def _is_repeated(store: Store) -> bool:
         case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str()))]):
             return False
     return not store.scope.is_cell or bool(store.scope.loops_around(store.statement))
-
-
-def _is_name(node: ast.expr) -> bool:
-    return not isinstance(node, ast.Subscript)

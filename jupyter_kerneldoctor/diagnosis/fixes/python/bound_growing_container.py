@@ -112,7 +112,7 @@ class BoundGrowingContainer(Advice):
         {
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation", "hold-fewer-items"),
-            *("bound-the-queue", "remove-hooks", "return-numbers"),
+            *("bound-the-queue", "read-less-in-a-module", "remove-hooks", "return-numbers"),
         }
     )
     headline = "Keep less in {name} of each round, or write it to a file"
