@@ -31,7 +31,6 @@ def _busy(source: str, line: int, becomes: str = "", **more: Any) -> Case:
     recorded = {
         "cause": "hang",
         "alive": True,
-        "end": "not-seen",
         "line": line,
         "stacks": at_work(source, line),
         **more,
@@ -59,8 +58,6 @@ class EndTheLoop(Fix):
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
             cause="hang",
-            alive=True,
-            end="not-seen",
             line=3,
             stuck=stuck_in("import time\nwhile not done:\n    time.sleep(1)", 3, waits_in="hrtimer_nanosleep").stuck,
             says=("TimeoutError",),

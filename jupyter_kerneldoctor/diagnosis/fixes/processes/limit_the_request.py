@@ -32,7 +32,7 @@ _READ = frame("socket.py", "readinto")
 def _case(source: str, **more: Any) -> Case:
     line = source.count("\n") + 1
     stuck = look(source, line, _READ, waits_in="wait_woken")
-    return Case(source, cause="hang", alive=True, end="not-seen", line=line, stuck=[stuck], **more)
+    return Case(source, cause="hang", line=line, stuck=[stuck], **more)
 
 
 class LimitTheRequest(Fix):
@@ -62,7 +62,7 @@ class LimitTheRequest(Fix):
     SILENT = [
         _case("import requests\nr = requests.get(url, timeout=5)"),
         _case("r = cache.get(url)"),
-        Case("import requests\nrequests.get(url)", cause="hang", alive=True, end="not-seen", line=2),
+        Case("import requests\nrequests.get(url)", cause="hang", line=2),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

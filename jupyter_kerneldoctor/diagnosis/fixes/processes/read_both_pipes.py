@@ -25,7 +25,7 @@ def _case(*cells: str, **more: Any) -> Case:
     writes = child_state(900, forked=False, name="ffmpeg", waits_in="anon_pipe_write")
     line = cells[-1].count("\n") + 1
     stuck = look(cells[-1], line, waits_in="anon_pipe_read", children=[writes])
-    return Case(*cells, cause="hang", alive=True, end="not-seen", line=line, stuck=[stuck], **more)
+    return Case(*cells, cause="hang", line=line, stuck=[stuck], **more)
 
 
 class ReadBothPipes(Fix):

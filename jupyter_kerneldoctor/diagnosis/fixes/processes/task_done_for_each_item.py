@@ -1,15 +1,12 @@
-import ast
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from ...analysis.last_look import written
 from ...analysis.stuck_cell import StuckCell
-from ...code.notebook import Notebook
-from ...code.scopes import Scope
-from ...edits import Changes, import_as, indent_unit, insert_after, replace_by_lines, wrap
 from ...examples.stuck import frame, look
 from ...fix import Case, Death, Fix, Proposal
+from ...frameworks.queue_readers import goes_on_after_an_error
 from ...units import quote
 
 _AWAITED = re.compile(r"await\s+([\w.]+)\.join\(\)")
@@ -20,7 +17,7 @@ _SNIPPET = (
     "item = {0}.get()\ntry:\n    ...\nexcept Exception:\n    traceback.print_exc()\nfinally:\n    {1}.task_done()"
 )
 _WORK = "def work():\n    while True:\n        n = q.get()\n        "
-_JOIN: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen", "line": 1}
+_JOIN: dict[str, Any] = {"cause": "hang", "line": 1}
 _IN_JOIN = frame("queue.py", "join")
 
 
@@ -84,7 +81,7 @@ class TaskDoneForEachItem(Fix):
         is_async = _AWAITED.search(_texts(still)) is not None
         owner = joined.rpartition(".")[2]
         snippet = _SNIPPET.format(f"await {owner}" if is_async else owner, owner)
-        yield Proposal(_tried(death.code, owner), why, snippet=snippet)
+        yield Proposal(goes_on_after_an_error(death.code, owner), why, snippet=snippet)
 
     def is_cured(self, before: Death, after: Death) -> bool:
         """Whether there is nothing more to edit."""
@@ -101,53 +98,6 @@ def _joined(still: StuckCell) -> str | None:
         sources = (cell.source if cell is not None else "", texts) if "asyncio.Queue(" in texts else ()
         found = next(filter(None, map(_AWAITED.search, sources)), None)
     return None if found is None else found[1]
-
-
-def _tried(code: Notebook, owner: str) -> Changes:
-    """Return the edit of the only loop that takes items out of the queue: it goes on after an error."""
-    places = [
-        (scope, node, around)
-        for module in code.mentioning(owner)
-        for scope in code.scopes(module.cell)
-        for node in scope.nodes
-        if isinstance(node, ast.Assign) and _is_read(node.value, owner)
-        if isinstance(around := next(scope.around(node), None), ast.While | ast.For | ast.AsyncFor)
-    ]
-    if len(places) != 1:
-        return ()
-    scope, taken, loop = places[0]
-    rest = loop.body[loop.body.index(taken) + 1 :] if taken in loop.body else []
-    done = [n for n, one in enumerate(rest) if ast.unparse(one).endswith(".task_done()") and isinstance(one, ast.Expr)]
-    is_told = any(".task_done()" in ast.unparse(one) for one in rest)
-    work = rest[: done[0]] if done else rest
-    if not work or (is_told and done != [len(rest) - 1]):
-        return ()
-    return _wrapped(code, scope, taken, work, rest[done[0]] if done else None)
-
-
-def _wrapped(code: Notebook, scope: Scope, taken: ast.Assign, work: list[ast.stmt], done: ast.stmt | None) -> Changes:
-    name, imported = import_as(scope, code, "traceback", "traceback")
-    unit = indent_unit(scope, work[0])
-    read = taken.value.value if isinstance(taken.value, ast.Await) else taken.value
-    owner = scope.segment(read).rpartition(".get(")[0]
-    lines = (
-        "except Exception:",
-        f"{unit}{name}.print_exc()  # and on to the next item",
-        "finally:",
-        f"{unit}{owner}.task_done()",
-    )
-    end = insert_after(scope, work[-1], *lines) if done is None else replace_by_lines(scope, done, *lines)
-    return imported + wrap(scope, work, "try:") + end
-
-
-def _is_read(value: ast.expr, owner: str) -> bool:
-    """Whether an expression takes an item out of a queue of this name."""
-    match value:
-        case ast.Await(value=inner):
-            return _is_read(inner, owner)
-        case ast.Call(func=ast.Attribute(attr="get", value=ast.Name(id=name) | ast.Attribute(attr=name))):
-            return name == owner
-    return False
 
 
 def _texts(still: StuckCell) -> str:

@@ -21,7 +21,7 @@ _READS = "q = asyncio.Queue()\nthreading.Thread(target=fill, args=(q,)).start()\
 def _case(fills: str, reads: str, **more: object) -> Case:
     idle = thread(frame("asyncio/base_events.py", "_run_once"), waits_in="do_epoll_wait")
     stuck = changed(look(reads, 3), threads=(changed(idle, has_limit=False, wakers=()),))
-    recorded = {"cause": "hang", "alive": True, "end": "not-seen", "line": 3, "stuck": [stuck], **more}
+    recorded = {"cause": "hang", "line": 3, "stuck": [stuck], **more}
     return Case("import asyncio, threading", fills, reads, **recorded)  # type: ignore[arg-type]
 
 

@@ -1,0 +1,83 @@
+"""End marks of a queue: what a reader takes for the end, and where it is put in."""
+
+import ast
+from typing import NamedTuple
+
+from ..code.notebook import Notebook
+from ..code.scopes import Scope
+from ..edits import Changes, indent_unit, insert_before, replace_by_lines
+
+_PUTS = frozenset({"put", "put_nowait"})
+
+
+class Reader(NamedTuple):
+    """A loop that takes items out of a queue, until one of them is its end mark."""
+
+    item: str
+    mark: str | None
+    """What the item is compared with, before the loop is left."""
+
+
+def reader_at(code: Notebook, text: str) -> Reader | None:
+    """Return the name that an item gets at the line where the threads wait, and its end mark."""
+    for module in code.mentioning("get"):
+        for scope in code.scopes(module.cell):
+            for node in scope.nodes:
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=item)]) | ast.NamedExpr(target=ast.Name(id=item)) if (
+                        scope.segment(node).strip() in text
+                    ):
+                        return Reader(item, _mark(scope, item))
+    return None
+
+
+def _mark(scope: Scope, item: str) -> str | None:
+    for node in scope.nodes:
+        match node:
+            case ast.Compare(
+                left=ast.Name(id=name) | ast.NamedExpr(target=ast.Name(id=name)),
+                ops=[ast.Is() | ast.Eq() | ast.IsNot() | ast.NotEq()],
+                comparators=[mark],
+            ) if name == item:
+                return ast.unparse(mark)
+    return None
+
+
+def marks_put(code: Notebook, mark: str) -> list[tuple[Scope, ast.Expr]]:
+    """Return the statements that put an end mark into a queue."""
+    return [
+        (scope, node)
+        for module in code.mentioning(*_PUTS)
+        for scope in code.scopes(module.cell)
+        for node in scope.nodes
+        if isinstance(node, ast.Expr) and _puts(node.value) == mark
+    ]
+
+
+def _puts(node: ast.expr) -> str | None:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=attr), args=[given]) if attr in _PUTS:
+            return ast.unparse(given)
+    return None
+
+
+def mark_for_each(code: Notebook, marks: list[tuple[Scope, ast.Expr]], mark: str) -> Changes:
+    """Return the edit that puts in as many marks as threads are joined."""
+    for module in code.mentioning("join"):
+        for scope in code.scopes(module.cell):
+            for node in scope.nodes:
+                match node:
+                    case ast.For(target=ast.Name(id=one), iter=ast.Name(id=threads), body=body) if any(
+                        ast.unparse(step).startswith(f"{one}.join(") for step in body
+                    ):
+                        own = [put for where, put in marks if where is scope]
+                        puts = [call.func for call in scope.calls if _puts(call) is not None]
+                        if len(marks) == 1 and own:
+                            text = scope.segment(own[0])
+                            header = f"for _ in {threads}:"
+                            return replace_by_lines(scope, own[0], header, f"{indent_unit(scope, own[0])}{text}")
+                        if not marks and puts and isinstance(puts[-1], ast.Attribute):
+                            put = f"{scope.segment(puts[-1].value)}.put({mark})"
+                            unit = indent_unit(scope, node)
+                            return insert_before(scope, node, f"for _ in {threads}:", f"{unit}{put}")
+    return ()

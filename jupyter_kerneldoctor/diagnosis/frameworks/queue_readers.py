@@ -1,0 +1,54 @@
+"""Loops that take items out of a queue."""
+
+import ast
+
+from ..code.notebook import Notebook
+from ..code.scopes import Scope
+from ..edits import Changes, import_as, indent_unit, insert_after, replace_by_lines, wrap
+
+
+def goes_on_after_an_error(code: Notebook, owner: str) -> Changes:
+    """Return the edit of the only loop that takes items out of the queue: it goes on after an error."""
+    places = [
+        (scope, node, around)
+        for module in code.mentioning(owner)
+        for scope in code.scopes(module.cell)
+        for node in scope.nodes
+        if isinstance(node, ast.Assign) and _is_read(node.value, owner)
+        if isinstance(around := next(scope.around(node), None), ast.While | ast.For | ast.AsyncFor)
+    ]
+    if len(places) != 1:
+        return ()
+    scope, taken, loop = places[0]
+    rest = loop.body[loop.body.index(taken) + 1 :] if taken in loop.body else []
+    done = [n for n, one in enumerate(rest) if ast.unparse(one).endswith(".task_done()") and isinstance(one, ast.Expr)]
+    is_told = any(".task_done()" in ast.unparse(one) for one in rest)
+    work = rest[: done[0]] if done else rest
+    if not work or (is_told and done != [len(rest) - 1]):
+        return ()
+    return _wrapped(code, scope, taken, work, rest[done[0]] if done else None)
+
+
+def _wrapped(code: Notebook, scope: Scope, taken: ast.Assign, work: list[ast.stmt], done: ast.stmt | None) -> Changes:
+    name, imported = import_as(scope, code, "traceback", "traceback")
+    unit = indent_unit(scope, work[0])
+    read = taken.value.value if isinstance(taken.value, ast.Await) else taken.value
+    owner = scope.segment(read).rpartition(".get(")[0]
+    lines = (
+        "except Exception:",
+        f"{unit}{name}.print_exc()  # and on to the next item",
+        "finally:",
+        f"{unit}{owner}.task_done()",
+    )
+    end = insert_after(scope, work[-1], *lines) if done is None else replace_by_lines(scope, done, *lines)
+    return imported + wrap(scope, work, "try:") + end
+
+
+def _is_read(value: ast.expr, owner: str) -> bool:
+    """Whether an expression takes an item out of a queue of this name."""
+    match value:
+        case ast.Await(value=inner):
+            return _is_read(inner, owner)
+        case ast.Call(func=ast.Attribute(attr="get", value=ast.Name(id=name) | ast.Attribute(attr=name))):
+            return name == owner
+    return False
