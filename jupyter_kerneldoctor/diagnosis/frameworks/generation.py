@@ -38,7 +38,7 @@ def generations(code: Notebook) -> Iterator[Generation]:
             if not isinstance(function, ast.Attribute) or function.attr != "generate":
                 continue
             model = scope.segment(function.value)
-            for tokenizer, texts in () if origins.is_repeated(call, scope) else _tokenized(call, scope, code):
+            for tokenizer, texts in () if origins.is_repeated(call, scope) else tokenized(call, scope, code):
                 plain = [one for one in scope.parameters if one != "self"]
                 is_given = isinstance(texts, ast.Name) and plain[:1] == [texts.id]
                 calls = [one for one in origins.calls_of(scope) if one[0].args] if is_given else []
@@ -49,7 +49,7 @@ def generations(code: Notebook) -> Iterator[Generation]:
                     yield Generation(call, scope, model, tokenizer, outer.args[0], outer, caller, _gives_list(scope))
 
 
-def _tokenized(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[tuple[str, ast.expr]]:
+def tokenized(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[tuple[str, ast.expr]]:
     """Yield the tokenizer that made what a model is given, and the texts that it got."""
     word = Call(call, scope, "generate").argument("input_ids", "inputs", 0)
     spread = [one.value for one in call.keywords if one.arg is None]

@@ -20,8 +20,8 @@ _EVALUATION = re.compile(r"val|eval|test|pred", re.IGNORECASE)
 _FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "keras", "transformers", "lightning", "pytorch_lightning", "accelerate", "fastai"}
 )
-_TRAINING = frozenset({"fit", "fit_one_cycle", "train", "train_on_batch", "predict", "evaluate"})
-_EVALUATING = ("predict", "evaluate")
+_TRAINING = frozenset({"fit", "fit_one_cycle", "train", "train_on_batch", "predict", "evaluate", "encode"})
+_EVALUATING = ("predict", "evaluate", "encode")
 _OF_JAX = ("jax.grad", "jax.value_and_grad")
 _MOST_PARTS = 500
 _ONLY_OF_TRAINING = frozenset({"batch_size", "epochs", "steps_per_epoch", "validation_data"})
@@ -157,8 +157,11 @@ def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
 
 def _is_training_call(node: ast.Call, scope: Scope, code: Notebook) -> bool:
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in _TRAINING:
-        return False
+        is_called = isinstance(node.func, ast.Name) and any(word.arg == "batch_size" for word in node.keywords)
+        return is_called and _maker(node.func, scope, code) == "transformers.pipeline"
     made = _maker(node.func.value, scope, code)
+    if node.func.attr == "encode":  # tokenizers have one, too
+        return (made or "").startswith("sentence_transformers.")
     if made is not None:
         return made.split(".")[0] in _FRAMEWORKS
     # An object of which no cell tells what it is: a keyword that only such a framework's methods take decides.

@@ -138,10 +138,14 @@ WAYS = (
         _by_its_rows,
     ),
     LesserWay(
-        ("torch.cat", "torch.concat", "torch.vstack", "torch.hstack"),
+        (
+            *("torch.cat", "torch.concat", "torch.vstack", "torch.hstack"),
+            *("jax.numpy.concatenate", "jax.numpy.vstack", "tensorflow.concat"),
+        ),
         "Keep less of each batch, and join once, after the loop",
         "copies all that came before in each round, and keeps the whole of each batch.",
-        "kept.append(output.argmax(-1))  # in the loop: what is used of it later\nresult = torch.cat(kept)  # after it",
+        "kept.append(output.argmax(-1))  # in the loop: what is used of it later\n"
+        "result = {function}(kept)  # after it",
         Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))", says=("argmax(-1)",)),
         _joins_its_own,
     ),

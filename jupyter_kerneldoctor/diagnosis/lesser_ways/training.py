@@ -16,6 +16,12 @@ def _of_keras(call: Call, death: Death) -> bool:
     return any(map(death.code.imports, ("keras", "tensorflow"))) and of_rows
 
 
+def _in_one_batch(call: Call, death: Death) -> bool:
+    """Whether a data set of Hugging Face is mapped as a whole: `batch_size=None`."""
+    given = call.argument("batch_size")
+    return death.code.imports("datasets") and isinstance(given, ast.Constant) and given.value in (None, -1)
+
+
 def _of_a_data_set(call: Call, death: Death) -> bool:
     """Whether an array of each batch of TensorFlow's data set is kept."""
     loop = next(iter(call.scope.loops_around(call.node)), None)
@@ -152,6 +158,32 @@ WAYS = (
         is_made_by("layers.TextVectorization", "layers.CategoryEncoding", "layers.StringLookup"),
     ),
     LesserWay(
+        (".map",),
+        "Map a thousand rows at a time: batch_size=1000",
+        "takes all rows as one batch, with what the function makes of them.",
+        "ds = {owner}.map({a0}, batched=True, batch_size=1000)  # what it gives is written to a file as it comes\n"
+        "collate = DataCollatorWithPadding(tokenizer)  # and pads each batch, in place of padding='max_length'",
+        Case(
+            "import datasets\nds = datasets.load_dataset('a')",
+            "ds = ds.map(encode, batched=True, batch_size=None)",
+            says=("ds.map(encode, batched=True, batch_size=1000)",),
+        ),
+        _in_one_batch,
+    ),
+    LesserWay(
+        (".to_pandas", ".to_dict", ".to_list"),
+        "Take some rows of the data set at a time",
+        "makes Python objects or a table of all rows, which the data set keeps in a file.",
+        "for start in range(0, len({owner}), 10_000):\n    part = {owner}[start:start + 10_000]  # a dict of columns\n"
+        "    ...  # what you need of it; ds.select_columns([...]) leaves the other columns out",
+        Case(
+            "import datasets\nds = datasets.load_dataset('a', split='train')",
+            "df = ds.to_pandas()",
+            says=("len(ds)",),
+        ),
+        is_made_by(*(f"datasets.{name}" for name in ("load_dataset", "load_from_disk", "Dataset.from_dict"))),
+    ),
+    LesserWay(
         (".evaluate", ".predict"),
         "Keep of each batch only what the metric needs: preprocess_logits_for_metrics",
         "keeps the logits of all batches for `compute_metrics`.",
@@ -177,8 +209,8 @@ WAYS = (
         (".predict",),
         "Predict some rows at a time, and keep less of each",
         "keeps what the network gives of all rows, for a moment twice. A smaller batch does not change that.",
-        "parts = [{owner}.predict({of0}[start:start + 256], verbose=0)  # of maps of pictures: .mean(axis=(1, 2))\n"
-        "         for start in range(0, len({a0}), 256)]\nresults = np.concatenate(parts)",
+        "pieces = [{owner}.predict({of0}[start:start + 256], verbose=0)  # of maps of pictures: .mean(axis=(1, 2))\n"
+        "          for start in range(0, len({a0}), 256)]\nresults = np.concatenate(pieces)",
         Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)", says=("net.predict(X[start",)),
         _of_keras,
     ),

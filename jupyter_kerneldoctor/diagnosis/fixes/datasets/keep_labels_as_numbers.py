@@ -9,10 +9,14 @@ from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
 
 _MAKERS = ("numpy.eye", "numpy.identity")
-_ENCODERS = ("keras.utils.to_categorical", "tensorflow.keras.utils.to_categorical", "torch.nn.functional.one_hot")
+_ENCODERS = (
+    *("keras.utils.to_categorical", "tensorflow.keras.utils.to_categorical"),
+    *("torch.nn.functional.one_hot", "tensorflow.one_hot", "jax.nn.one_hot"),
+)
 _SUMS = ("sum", "mean", "any", "all", "max", "argmax", "shape")
 _SNIPPET = (
     "# Keras: loss='sparse_categorical_crossentropy'; PyTorch: nn.CrossEntropyLoss() takes class numbers\n"
+    "# JAX: optax.softmax_cross_entropy_with_integer_labels(logits, labels)\n"
     "from scipy.sparse import csr_matrix\nimport numpy as np\n\n"
     "rows = np.arange(len({labels}))  # or only the ones, as a sparse matrix\n"
     "Y = csr_matrix((np.ones(len(rows), dtype='float32'), (rows, {labels})))"
@@ -42,6 +46,7 @@ class KeepLabelsAsNumbers(Fix):
             says=("14.9 GiB", "sparse_categorical_crossentropy", "len(labels)"),
         ),
         Case("from keras.utils import to_categorical", "y = to_categorical(t)", says=("len(t)",)),
+        Case("import jax", "y = jax.nn.one_hot(t, 9000)", says=("integer_labels", "len(t)")),
         Case(  # a score of masks
             "import numpy as np\ndef dice(y, p):\n    t = np.eye(9)[y]\n    q = np.eye(9)[p]\n"
             "    return 2 * (t * q).sum() / (t.sum() + q.sum())",

@@ -8,6 +8,7 @@ from ...code.origins import Origins, all_origins
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.evaluation import is_made_tensor, is_taken_apart, whole_calls
+from ...frameworks.generation import tokenized
 from ...frameworks.gradients import hides_gradients, sources_of_gradients, without_gradients
 from ...frameworks.training import find_batch_size
 from ...place import grew_in
@@ -16,6 +17,13 @@ from ...units import quote, size
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nX = torch.rand(10_000, 9)\n"
 _USUAL, _LARGEST = 64, 256
+_TEXTS = (
+    "parts = []\nfor start in range(0, len({rows}), 32):  # 32 texts at a time\n"
+    "    enc = {tokenizer}({rows}[start:start + 32], padding=True, truncation=True, return_tensors='pt')\n"
+    "    with torch.no_grad():\n        out = {network}(**enc)\n"
+    "    parts.append(out.last_hidden_state.mean(1))  # a vector of each text, or what you need of it\n"
+    "vectors = torch.cat(parts)"
+)
 _OF_IMAGES = 8
 """What a convolution gives for one row may be as large as for many rows of numbers."""
 
@@ -223,7 +231,7 @@ def _parts(death: Death) -> Iterator[Proposal]:
     names = [one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute)]
     rows = next((scope.segment(one) for one in names if code.qualified(one, scope) is None and _is_data(one, call)), "")
     if not rows:
-        yield from _in_batches(death, scope)
+        yield from list(_in_batches(death, scope)) or _of_texts(death, call, scope)
         return
     one_part = re.sub(rf"(?<![\w.]){re.escape(rows)}(?!\w)", "part", scope.segment(call))
     why = (
@@ -250,6 +258,18 @@ def _in_batches(death: Death, scope: Scope) -> Iterator[Proposal]:
         )
         if rows and not caller.loops_around(call):
             yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in batches", snippet)
+
+
+def _of_texts(death: Death, call: ast.Call, scope: Scope) -> Iterator[Proposal]:
+    """Yield a loop over the texts that a tokenizer turned into what the network is given."""
+    missing = death.memory.missing_bytes or 0
+    for tokenizer, texts in tokenized(call, scope, death.code):
+        rows = scope.segment(texts) if isinstance(texts, ast.Name | ast.Attribute) else "texts"
+        if scope.loops_around(call) or (scope.parameters and rows in scope.parameters):
+            return
+        why = f"{quote(scope.segment(call))} takes all of {quote(rows)} at once: memory grew by {size(missing)}."
+        snippet = _TEXTS.format(rows=rows, tokenizer=tokenizer, network=scope.segment(call.func))
+        yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in batches", snippet)
 
 
 def _is_data(node: ast.expr, call: ast.Call) -> bool:
