@@ -28,13 +28,7 @@ _REMOVED = (
 
 
 def _busy(source: str, line: int, becomes: str = "", **more: Any) -> Case:
-    recorded = {
-        "cause": "hang",
-        "alive": True,
-        "line": line,
-        "stacks": at_work(source, line),
-        **more,
-    }
+    recorded = {"cause": "hang", "line": line, "stacks": at_work(source, line), **more}
     return Case(source, becomes=becomes or {}, **recorded)
 
 
