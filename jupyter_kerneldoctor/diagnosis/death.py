@@ -142,10 +142,7 @@ class Death(DeathSite):
 
     @cached_property
     def deferred_calls(self) -> tuple[tuple[Cell, EndingCall], ...]:
-        """The calls that a cell gave to a timer, a thread or a handler and that fit the end, each with its cell.
-
-        None where a call or line of the running cell explains the end.
-        """
+        """The calls that fit the end and that a cell gave to a timer or thread; none where the last one explains it."""
         if self.own_signals or self.crash_line is not None:
             return ()
         found = self.find(deferred_calls) or ()

@@ -1,6 +1,8 @@
 """Lists of Python that are made by repeating a number: what is done with them, and put into them."""
 
 import ast
+import contextlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..code.notebook import Notebook
@@ -9,6 +11,7 @@ from ..code.stores import container_name
 
 _TAKE = ("len", "sum", "min", "max", "any", "all", "enumerate", "zip", "sorted", "list")
 _DEEPEST = 12
+_KINDS = {bool: "bool", int: "int32", float: "float32"}
 
 
 def repeated_list(value: ast.expr) -> ast.BinOp | None:
@@ -104,3 +107,44 @@ class PlainList(NamedTuple):
                 case ast.For(target=ast.Name(id=target), iter=ast.Call(func=ast.Name(id="range"))) if target == name:
                     return True
         return False
+
+
+def filled_array(name: str, lengths: Sequence[str], number: bool | float) -> str:
+    """Return the array that a repeated list, or a list of such lists, becomes."""
+    shape = lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})"
+    more = "  # float32 for fractions, int64 above 2e9" if type(number) is int else ""
+    return f"{name} = np.full({shape}, {number!r}, dtype='{_KINDS[type(number)]}'){more}"
+
+
+def repeated_number(node: ast.BinOp) -> tuple[bool | int | float, ast.expr] | None:
+    """Return the number that a list repeats, and how often: `[-1] * n`, `n * [0]`."""
+    match node:
+        case ast.BinOp(left=ast.List(elts=[item]), right=count) | ast.BinOp(left=count, right=ast.List(elts=[item])):
+            with contextlib.suppress(ValueError):  # no number that is written down
+                value = ast.literal_eval(item)
+                return (value, count) if type(value) in _KINDS else None
+    return None
+
+
+def is_list(node: ast.expr) -> bool:
+    """Whether an item is a list of its own: `[0] * n`, `[f(x) for x in xs]`."""
+    match node:
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return isinstance(left, ast.List) or isinstance(right, ast.List)
+    return isinstance(node, ast.ListComp | ast.List)
+
+
+def best_of(name: str, scope: Scope) -> tuple[str, str] | None:
+    """Return how many of a sorted list are taken, and by which key: `rows.sort(key=cost)`, `rows[:10]`."""
+    key: str | None = None
+    for node in scope.nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="sort", value=ast.Name(id=owner)), args=[], keywords=words):
+                if owner == name and all(word.arg == "key" for word in words):
+                    key = "".join(f", key={scope.segment(word.value)}" for word in words)
+    for node in scope.nodes:
+        match node:
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Slice(lower=None, upper=ast.expr() as upper)):
+                if owner == name and key is not None and not isinstance(upper, ast.UnaryOp):
+                    return scope.segment(upper), key
+    return None

@@ -1,19 +1,17 @@
 import ast
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.origins import adds_to_numbers, all_origins
-from ...code.scopes import Scope
 from ...code.stores import Store, stores
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.plain_lists import best_of, filled_array, is_list, repeated_number
 from ...place import Place, guilty_place
 from ...units import quote
 
 _GREW = [Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))]
-_KINDS = {bool: "bool", int: "int32", float: "float32"}
 _ROUNDS = 3  # items that a container gained while the cell ran
 _ITEMS = (
     "for one in ({element} for {target} in {items}{inner}):  # round brackets: one at a time\n"
@@ -141,13 +139,13 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     spread = {one.value for one in ast.walk(at.node) if isinstance(one, ast.Starred)}  # all are given to one call
     lists = (one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
     made = [one for one in lists if one not in spread]
-    repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and _is_list(one) and one not in spread]
-    numbers = [found for one in repeated if (found := _repeated(one)) is not None]
+    repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and is_list(one) and one not in spread]
+    numbers = [found for one in repeated if (found := repeated_number(one)) is not None]
     if numbers and not made:
         why = f"{quote(at.text)} makes a list with 8 bytes for each item, and more for what they point at. An array "
         why += "takes 1 for each `bool`, 4 for a float32."
         number, count = numbers[0]
-        snippet = _full(_target(at.node), (segment(count),), number)
+        snippet = filled_array(_target(at.node), (segment(count),), number)
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in a list", snippet)
     if not made:
         return None
@@ -161,71 +159,30 @@ def _collected(at: Place, death: Death) -> Proposal | None:
         "inner": inner,
     }
     why = f"{quote(at.text)} holds all items at once. Take one after the other, and keep only what comes of it."
-    if not isinstance(first, ast.DictComp) and _is_list(first.elt):
+    if not isinstance(first, ast.DictComp) and is_list(first.elt):
         if any(isinstance(getattr(one, "value", None), str) for one in ast.walk(first.elt)):
             return None  # texts
         why = f"{quote(at.text)} makes lists of lists: a Python object of 24 bytes or more for each number, and 8 to "
         why += "point at it. An array takes 4 for each."
-        rows = _repeated(first.elt) if isinstance(first.elt, ast.BinOp) else None
+        rows = repeated_number(first.elt) if isinstance(first.elt, ast.BinOp) else None
         match loop.iter:
             case ast.Call(func=ast.Name(id="range"), args=[count]) if rows is not None:
-                snippet = _full(_target(at.node), (segment(count), segment(rows[1])), rows[0])
+                snippet = filled_array(_target(at.node), (segment(count), segment(rows[1])), rows[0])
             case _:
                 snippet = _TABLE.format(name=_target(at.node), items=names["items"])
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in lists", snippet)
     match at.node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is first and not loop.ifs and not inner:
-            if best := _best(name, at.scope):
+            if best := best_of(name, at.scope):
                 snippet = _BEST.format(name=name, top=best[0], key=best[1], **names)
                 return Proposal((), why, death.memory.missing_bytes, "Keep the best only: heapq.nsmallest", snippet)
     snippet = (_GROUPS if ".groupby(" in names["items"] and not inner else _ITEMS).format(**names)
     return Proposal((), why, death.memory.missing_bytes, "Take one item after the other", snippet)
 
 
-def _full(name: str, lengths: Sequence[str], number: bool | float) -> str:
-    """Return the array that a repeated list, or a list of such lists, becomes."""
-    shape = lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})"
-    more = "  # float32 for fractions, int64 above 2e9" if type(number) is int else ""
-    return f"{name} = np.full({shape}, {number!r}, dtype='{_KINDS[type(number)]}'){more}"
-
-
-def _repeated(node: ast.BinOp) -> tuple[bool | int | float, ast.expr] | None:
-    """Return the number that a list repeats, and how often: `[-1] * n`, `n * [0]`."""
-    match node:
-        case ast.BinOp(left=ast.List(elts=[item]), right=count) | ast.BinOp(left=count, right=ast.List(elts=[item])):
-            with contextlib.suppress(ValueError):  # no number that is written down
-                value = ast.literal_eval(item)
-                return (value, count) if type(value) in _KINDS else None
-    return None
-
-
-def _is_list(node: ast.expr) -> bool:
-    """Whether an item is a list of its own: `[0] * n`, `[f(x) for x in xs]`."""
-    match node:
-        case ast.BinOp(op=ast.Mult(), left=left, right=right):
-            return isinstance(left, ast.List) or isinstance(right, ast.List)
-    return isinstance(node, ast.ListComp | ast.List)
-
-
 def _target(node: ast.stmt) -> str:
     target = node.targets[0] if isinstance(node, ast.Assign) else None
     return target.id if isinstance(target, ast.Name) else "table"
-
-
-def _best(name: str, scope: Scope) -> tuple[str, str] | None:
-    """Return how many of a sorted list are taken, and by which key: `rows.sort(key=cost)`, `rows[:10]`."""
-    key: str | None = None
-    for node in scope.nodes:
-        match node:
-            case ast.Call(func=ast.Attribute(attr="sort", value=ast.Name(id=owner)), args=[], keywords=words):
-                if owner == name and all(word.arg == "key" for word in words):
-                    key = "".join(f", key={scope.segment(word.value)}" for word in words)
-    for node in scope.nodes:
-        match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Slice(lower=None, upper=ast.expr() as upper)):
-                if owner == name and key is not None and not isinstance(upper, ast.UnaryOp):
-                    return scope.segment(upper), key
-    return None
 
 
 def _kept(at: Place, death: Death) -> Proposal | None:
