@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
-from ..edits import Changes, indent_unit, insert_before, replace_by_lines
+from ..edits import Changes, indent_unit, insert_after, insert_before, replace_by_lines
 
 _PUTS = frozenset({"put", "put_nowait"})
 
@@ -16,6 +16,8 @@ class Reader(NamedTuple):
     item: str
     mark: str | None
     """What the item is compared with, before the loop is left."""
+    scope: Scope
+    statement: ast.Assign | ast.NamedExpr
 
 
 def reader_at(code: Notebook, text: str) -> Reader | None:
@@ -24,11 +26,20 @@ def reader_at(code: Notebook, text: str) -> Reader | None:
         for scope in code.scopes(module.cell):
             for node in scope.nodes:
                 match node:
-                    case ast.Assign(targets=[ast.Name(id=item)]) | ast.NamedExpr(target=ast.Name(id=item)) if (
-                        scope.segment(node).strip() in text
+                    case ast.Assign(targets=[ast.Name(id=item)]) | ast.NamedExpr(target=ast.Name(id=item)) as taken if (
+                        scope.segment(taken).strip() in text
                     ):
-                        return Reader(item, _mark(scope, item))
+                        return Reader(item, _mark(scope, item), scope, taken)
     return None
+
+
+def leave_at_none(reader: Reader) -> Changes:
+    """Return the edit that leaves the reader's loop at an end mark."""
+    taken = reader.statement
+    if not isinstance(taken, ast.Assign) or not isinstance(next(reader.scope.around(taken), None), ast.While):
+        return ()
+    unit = indent_unit(reader.scope, taken)
+    return insert_after(reader.scope, taken, f"if {reader.item} is None:", f"{unit}break")
 
 
 def _mark(scope: Scope, item: str) -> str | None:
@@ -72,12 +83,13 @@ def mark_for_each(code: Notebook, marks: list[tuple[Scope, ast.Expr]], mark: str
                     ):
                         own = [put for where, put in marks if where is scope]
                         puts = [call.func for call in scope.calls if _puts(call) is not None]
+                        into = {ast.unparse(put.value) for put in puts if isinstance(put, ast.Attribute)}
                         if len(marks) == 1 and own:
                             text = scope.segment(own[0])
                             header = f"for _ in {threads}:"
                             return replace_by_lines(scope, own[0], header, f"{indent_unit(scope, own[0])}{text}")
-                        if not marks and puts and isinstance(puts[-1], ast.Attribute):
-                            put = f"{scope.segment(puts[-1].value)}.put({mark})"
+                        if not marks and len(into) == 1:
+                            put = f"{into.pop()}.put({mark})"
                             unit = indent_unit(scope, node)
                             return insert_before(scope, node, f"for _ in {threads}:", f"{unit}{put}")
     return ()

@@ -4,7 +4,7 @@ from typing import Any
 
 from ...examples.stuck import frame, look, own_frame, thread
 from ...fix import Case, Death, Fix, Proposal
-from ...frameworks.end_marks import mark_for_each, marks_put, reader_at
+from ...frameworks.end_marks import leave_at_none, mark_for_each, marks_put, reader_at
 from ...units import plural, quote
 
 _GETS = re.compile(r"(?<![\w.])([\w.]+)\.get\(")
@@ -41,7 +41,15 @@ class EndMarkForEach(Fix):
             says=("3 threads", "`q.put(None)`"),
         ),
         _case(_READS, _RUNS + _ENDS, becomes=f"{_RUNS}for _ in ts:\n    q.put(None)\n{_ENDS}"),
-        _case(_READS.replace("        if x is None: break\n", ""), _RUNS + _ENDS, says=("if x is None:",)),
+        _case(
+            _READS.replace("        if x is None: break\n", ""),
+            _RUNS + _ENDS,
+            becomes={
+                1: _READS.replace(" break", "\n            break"),
+                2: f"{_RUNS}for _ in ts:\n    q.put(None)\n{_ENDS}",
+            },
+            says=("if x is None:",),
+        ),
     ]
     SILENT = [
         _case(_READS, f"{_RUNS}for _ in ts: q.put(None)\n{_ENDS}"),
@@ -68,7 +76,9 @@ class EndMarkForEach(Fix):
                 f"for _ in threads:\n    {owner}.put(None)  # when all is put in: one for each\n\n"
                 f"{item} = {owner}.get()  # in the thread\nif {item} is None:\n    break"
             )
-            yield Proposal((), why, snippet=snippet)
+            told = () if reader is None else leave_at_none(reader)
+            ends = mark_for_each(death.code, [], "None") if told else ()
+            yield Proposal(told + ends if ends else (), why, snippet=snippet)
             return
         marks = marks_put(death.code, reader.mark)
         if any(scope.loops_around(put) for scope, put in marks):

@@ -113,6 +113,13 @@ class LetTheWaitEnd(Fix):
             says="results = list(pool.map(f, xs))",
         ),
         _hangs(
+            "out = [q.get() for _ in ps]",
+            inner=(frame("multiprocessing/connection.py", "_recv"), frame("multiprocessing/queues.py", "get")),
+            waits_in="pipe_read",
+            gone=[child(901, exit_code=1)],
+            says="q.put(error)",
+        ),
+        _hangs(
             "os.mkfifo(path)\nout = open(path, 'w')",
             line=2,
             waits_in="wait_for_partner",
@@ -177,7 +184,17 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         )
         snippet = f"output, errors = {process}.communicate(text)  # all input at once; no write(), no read()"
         return _Order("Write and read at the same time: communicate", why, snippet)
-    if failed_workers(still):
+    asked, failed = re.search(r"(?<![\w.])([\w.]+)\.get\(", code), failed_workers(still)
+    if asked is not None and failed and all(one.exit_code == 1 for one in failed):
+        why = f"A process has ended with an error before it put anything into the queue, and {line} waits for that."
+        snippet = (
+            f"try:  # in the process\n    {asked[1]}.put(...)\nexcept Exception as error:\n"
+            f"    {asked[1]}.put(error)  # the kernel hears of it\n\n"
+            f"result = {asked[1]}.get(timeout=60)  # raises Empty where nothing comes\n"
+            "if isinstance(result, Exception):\n    raise result"
+        )
+        return _Order("Send errors through the queue, too, and give the wait an end", why, snippet)
+    if failed:
         why = f"A worker process has ended, and {line} goes on waiting for its result. This executor says so instead."
         snippet = (
             "from concurrent.futures import ProcessPoolExecutor\n\n"
