@@ -56,6 +56,7 @@ class KeepImagesAsBytes(Fix):
             "import numpy as np\nfrom PIL import Image\nout = np.zeros((9000, 300, 300))",
             "for i, p in enumerate(paths):\n    out[i] = np.asarray(Image.open(p)) / 255",
         ),
+        Case("import numpy as np\nfrom PIL import Image", "x = np.asarray(Image.open(p), dtype=np.float32) / 255"),
         Case("from PIL import Image", "pictures = [Image.open(p) for p in paths]"),
     ]
 
@@ -101,7 +102,7 @@ def _images(death: Death) -> Iterator[Proposal]:
         match node:
             case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by):
                 stored = any(isinstance(one, ast.Subscript) for one in getattr(scope.statement_of(node), "targets", ()))
-                if stored or death.values.of(left, scope) is not None:
+                if stored or death.values.of(left, scope) is not None or "float32" in scope.segment(left):
                     continue
                 if _is_read(left, scope, death):
                     yield Proposal(

@@ -7,6 +7,7 @@ from ...code.origins import all_origins
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.gradients import sources_of_gradients
 from ...frameworks.kept import Kept, kept_values
+from ...frameworks.preloaded import read_when_asked
 from ...frameworks.torch import Tensors
 from ...units import quote, size
 
@@ -14,6 +15,11 @@ _READS = re.compile(r"imread|open|load\w*|read\w*|decode\w*|to_tensor|img_to_arr
 _NOT_ITEMS = re.compile("csv|parquet|excel|json|sql|table|predict|encode|embed|generate")
 _FRAMEWORKS = ("torch", "tensorflow", "keras")
 _LOOP = "{begin}for p in paths:\n    img = cv2.imread(p)\n    xs.append(torch.tensor(img) / 255)"
+_CLASS = (
+    "import numpy as np, torch\nfrom keras.utils import PyDataset\nclass Frames({base}):\n"
+    "    def __init__(self, files):\n        self.xs = {all}\n    def load(self, f): return np.load(f) / 255\n"
+    "    def __getitem__(self, i):\n        return {one}"
+)
 _SNIPPETS = {
     "torch": (
         "class Items(torch.utils.data.Dataset):\n    def __len__(self):\n        return len({rows})\n"
@@ -61,6 +67,20 @@ class LoadItemsOnDemand(Fix):
             "X = np.array([np.asarray(Image.open(f)) / 255 for f in files * 4])",
             says=("items = list(files * 4)", "for f in items[i * 32", "The list keeps"),
         ),
+        Case(
+            _CLASS.format(base="torch.utils.data.Dataset", all="[self.load(f) for f in files]", one="self.xs[i]"),
+            "data = Frames(names)",
+            becomes={1: _CLASS.format(base="torch.utils.data.Dataset", all="list(files)", one="self.load(self.xs[i])")},
+        ),
+        Case(
+            _CLASS.format(base="PyDataset", all="np.array([self.load(f) for f in files])", one="self.xs[i:i + 9]"),
+            "data = Frames(names)",
+            becomes={
+                1: _CLASS.format(
+                    base="PyDataset", all="np.array(files)", one="np.array([self.load(f) for f in self.xs[i:i + 9]])"
+                )
+            },
+        ),
     ]
     SILENT = [
         Case("import cv2\nxs = []", _LOOP.format(begin="")),
@@ -77,6 +97,8 @@ class LoadItemsOnDemand(Fix):
         needed = sources_of_gradients(code)
         for one in kept_values(code.running, tensors.origins) if package and death.is_of_this_cell else ():
             is_trained = one.value in needed or one.backward_calls(tensors.origins)
+            if one.scope.function == "__getitem__":
+                continue  # those of a batch
             if not one.is_added_to or is_trained or not _is_read(one, death):
                 continue
             match one.loops[0] if one.scope is one.caller else None:
@@ -112,7 +134,9 @@ class LoadItemsOnDemand(Fix):
             snippet = form.format(
                 all_rows=names[1], target=names[0], rows=names[3], value=names[2], body=body, inner=inner
             )
-            yield Proposal((), why, (death.memory.missing_bytes or 0) * 7 // 10, snippet=snippet)
+            edits = read_when_asked(loop, one.scope, code) if isinstance(loop, ast.ListComp) else ()
+            saves = (death.memory.missing_bytes or 0) * 7 // 10
+            yield Proposal(edits, why, saves, snippet=None if edits else snippet)
             return
 
 
