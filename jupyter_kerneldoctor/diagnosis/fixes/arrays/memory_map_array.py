@@ -8,6 +8,7 @@ from ...frameworks.numpy import GATHERERS
 
 _COPIES = frozenset({"astype", "copy", "tolist", "flatten"})
 _DEEPEST = 3
+_WRITTEN = ("X[0] = 1", "X /= 255", "np.save('f.npy', X * 2)")
 _WRITE = ("numpy.save", "numpy.savez", "numpy.lib.format.open_memmap")
 
 
@@ -32,10 +33,7 @@ class MemoryMapArray(SetArgument):
     SILENT = [
         Case("import numpy as np", "X = np.load('feats.npz')"),
         Case("import numpy as np", "X = np.load(path, allow_pickle=True)"),
-        *(
-            Case("import numpy as np", f"X = np.load('feats.npy')\n{written}")
-            for written in ("X[0] = 1", "X /= 255", "np.save('feats.npy', X * 2)")
-        ),
+        *(Case("import numpy as np", f"X = np.load('f.npy')\n{written}") for written in _WRITTEN),
         Case("import numpy as np", "X = np.concatenate([np.load(p) for p in paths])"),  # all is copied anyway
         Case("import numpy as np", "X = np.load('f.npy') / 255"),
         Case("import numpy as np", "X = np.load('f.npy').astype('float32')"),
@@ -54,9 +52,8 @@ class MemoryMapArray(SetArgument):
         match call.statement:
             case ast.Assign(targets=[ast.Name(id=name)]) if _is_written_to(name, call):
                 return None
-        if call.argument("allow_pickle", 2) is not None or _is_copied(call.node, call.scope, death):
-            return None
-        return death.memory.missing_bytes
+        is_copy = call.argument("allow_pickle", 2) is not None or _is_copied(call.node, call.scope, death)
+        return None if is_copy else death.memory.missing_bytes
 
 
 def _is_copied(node: ast.AST, scope: Scope, death: Death, depth: int = 0) -> bool:

@@ -47,12 +47,8 @@ class RaiseMemoryLimit(Advice):
             why = f"{had} At least {size(least)} would have been needed, and the machine has {size(ram)} in all."
             title = f"Run it on a machine with more memory: {size(least)} at least"
             return {"title_": title, "why_": why, "command": "!free -h  # what this machine has"}
-        is_open = (
-            memory.ran_out
-            and memory.grew_here
-            and (made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0))
-            and loop_total(death) is None
-        )
+        is_small = made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0)
+        is_open = memory.ran_out and memory.grew_here and is_small and loop_total(death) is None
         more = _MORE if is_open else ""
         return {
             "title_": f"Raise the memory limit, to {size(least)} at least",

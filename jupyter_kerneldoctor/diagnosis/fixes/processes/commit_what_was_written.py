@@ -15,7 +15,7 @@ _OPEN = (
     "mine.execute('insert into runs values (1)')",
 )
 _WAITS = "other.execute('create table notes (text)')"
-_STUCK: dict[str, Any] = {"cause": "hang", "line": 1}
+_STUCK: dict[str, Any] = {"cause": "hang", "line": 1, "stuck": [look(_WAITS, 1, waits_in="hrtimer_nanosleep")]}
 
 
 class CommitWhatWasWritten(Fix):
@@ -33,31 +33,18 @@ class CommitWhatWasWritten(Fix):
     id, title, causes = "commit-what-was-written", "Commit what the other connection has written", ("hang",)
 
     FIRES = [
-        Case(
-            *_OPEN,
-            _WAITS,
-            **_STUCK,
-            stuck=[look(_WAITS, 1, waits_in="hrtimer_nanosleep")],
-            becomes={2: _OPEN[1] + "\nmine.commit()"},
-        ),
+        Case(*_OPEN, _WAITS, **_STUCK, becomes={2: _OPEN[1] + "\nmine.commit()"}),
         Case(
             f"{_OPEN[0]}\nc = mine.cursor()",
             "c.execute('insert into runs values (1)')",
             _WAITS,
             **_STUCK,
-            stuck=[look(_WAITS, 1, waits_in="hrtimer_nanosleep")],
             becomes={2: "c.execute('insert into runs values (1)')\nc.connection.commit()"},
         ),
     ]
     SILENT = [
-        Case(
-            _OPEN[0],
-            f"with mine:\n    {_OPEN[1]}",
-            _WAITS,
-            **_STUCK,
-            stuck=[look(_WAITS, 1, waits_in="hrtimer_nanosleep")],
-        ),
-        Case(*_OPEN, "q.get()", **_STUCK, stuck=[look("q.get()", 1, waits_in="futex_wait_queue")]),
+        Case(_OPEN[0], f"with mine:\n    {_OPEN[1]}", _WAITS, **_STUCK),
+        Case(*_OPEN, "q.get()", cause="hang", stuck=[look("q.get()", 1, waits_in="futex_wait_queue")]),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

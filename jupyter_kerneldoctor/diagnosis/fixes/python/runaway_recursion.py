@@ -62,9 +62,8 @@ class RunawayRecursion(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Show where the end belongs."""
         is_raised = any(True for _ in death.code.calls("sys.setrecursionlimit"))
-        if death.causes[0].id != "stack-overflow" and not is_raised:
-            return  # Python stops it after 1000 calls
-        if death.is_about_memory and not death.memory.grew_here:
+        is_stopped = death.causes[0].id != "stack-overflow" and not is_raised  # by Python, after 1000 calls
+        if is_stopped or (death.is_about_memory and not death.memory.grew_here):
             return
         for scope, name in _named(death):
             if always_calls_itself(scope, name) and death.was_running(scope.calls[0], scope):

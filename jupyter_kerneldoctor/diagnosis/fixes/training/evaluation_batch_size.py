@@ -64,8 +64,7 @@ class EvaluationBatchSize(Fix):
         made = next((one for one in loaders_around(*found, code)), None)
         if made is None or not isinstance(made.node, ast.Call) or feeds_training(made, code):
             return
-        loader = Call(made.node, made.scope, LOADERS[0])
-        given = loader.argument("batch_size", 1)
+        given = Call(made.node, made.scope, LOADERS[0]).argument("batch_size", 1)
         rows = None if given is None else death.values.number(given, made.scope)
         choice = None if rows is None else choose(death, rows, from_runs=False)
         text = "" if given is None else made.scope.segment(given)
