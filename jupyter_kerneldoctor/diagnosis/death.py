@@ -119,9 +119,10 @@ class Death(DeathSite):
         for _, cell, line in () if look is None else user_frames(look.main.frames, self.frames, None):
             found = None if cell is None else self.find(partial(endless_loop, cell=cell, line=line))
             if found is not None and cell is not None:
+                if self.busy_cell is None or found.only_sleeps:
+                    return found if self.busy_cell is None and found.only_sleeps else None
                 first, last = found.node.lineno, found.node.end_lineno or 0
-                busy_s = None if self.busy_cell is None else self.busy_cell.within_s(cell, first, last)
-                return found if busy_s is None or busy_s >= found.least_s else None
+                return found if self.busy_cell.within_s(cell, first, last) >= found.least_s else None
         return None
 
     def ended_by(self, call: EndingCall) -> str:

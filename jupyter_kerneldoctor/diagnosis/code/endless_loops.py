@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .endless_reads import endless_read
 from .notebook import Notebook
 from .scopes import Scope
 
@@ -27,9 +28,10 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _EXISTS = frozenset({"exists", "isfile", "is_file", "isdir", "is_dir"})
 
 _MAKERS = ("open", "touch", "mkdir", "makedirs", "write_text", "write_bytes")
+_CONCURRENT = ("Thread", "Timer(", "Executor", "asyncio", "signal.", "ctypes", "Manager(", "Value(", "observe", "on_")
 _OF_TEXTS = frozenset({"startswith", "endswith", "strip", "lower", "upper", "isdigit", "isspace", "isalpha"})
 
-Kind = Literal["unchanged", "skipped", "halved", "missed", "polled", "file"]
+Kind = Literal["unchanged", "skipped", "halved", "missed", "polled", "file", "read"]
 
 
 class EndlessLoop(NamedTuple):
@@ -39,12 +41,18 @@ class EndlessLoop(NamedTuple):
     node: ast.While
     kind: Kind
     """`skipped`: `continue` comes before the step; `halved`: a bisection that keeps its bounds; `missed`: a sum of
-    fractions that is to be equal; `polled`: it sleeps until others change something; `file`: until a file is gone."""
+    fractions that is to be equal; `polled`: it sleeps until others change something; `file`: until a file is gone;
+    `read`: it reads on where there is nothing more."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes."""
     text: str | None = None
     """What is written there instead, or in front."""
+
+    @property
+    def only_sleeps(self) -> bool:
+        """Whether it does nothing itself: others may be at work meanwhile."""
+        return self.kind in ("polled", "file")
 
     @property
     def least_s(self) -> float:
@@ -86,18 +94,41 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
     inner = [node for one in loop.body for node in _walk(one)]
     yield from _halved(scope, loop, inner)
     yield from _missed(code, scope, loop, inner)
+    if (read := endless_read(loop.test, inner)) is not None:
+        text = scope.segment(read.statement)
+        why = f"at the end of the data `{text}` reads nothing, at once and each time, and nothing asks for that"
+        yield EndlessLoop(scope, loop, "read", why, read.statement, None if read.adds else read.name)
     is_left = any(isinstance(one, _LEAVES) for one in inner) or _breaks(loop.body)
     names = _asked(loop.test)
     if names and not _changes(code, loop, names, inner):
-        if not is_left and _only_sleeps(loop):
+        if not is_left and _only_sleeps(loop) and all(_is_plain(code, one) for one in names):
             yield EndlessLoop(scope, loop, "polled", "it sleeps until something else changes what it asks")
-        elif not is_left:
+        elif not is_left and not _only_sleeps(loop) and not _is_changed_elsewhere(code, scope, names):
             told = " or ".join(f"`{one}`" for one in sorted(names))
             yield EndlessLoop(scope, loop, "unchanged", f"nothing in the loop changes {told}")
     elif names:
         yield from _skipped(scope, loop, names)
     if not is_left and _only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
         yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {ast.unparse(path)} is gone", path)
+
+
+def _is_changed_elsewhere(code: Notebook, scope: Scope, names: frozenset[str]) -> bool:
+    """Whether a thread, a callback or a signal may change what the loop asks: not a function's own number."""
+    is_own = all("." not in one and one in scope.bindings for one in names) and not scope.is_cell
+    return not is_own and any(True for _ in code.with_text(*_CONCURRENT))
+
+
+def _is_plain(code: Notebook, name: str) -> bool:
+    """Whether asking for a name only looks: an attribute that the cells set, and no property that asks a server."""
+    _, dot, attribute = name.partition(".")
+    if not dot:
+        return True
+    scopes = (scope for module in code.mentioning(attribute) for scope in code.scopes(module.cell))
+    stored = (
+        one for scope in scopes for one in scope.names if isinstance(one, ast.Attribute) and one.attr == attribute
+    )
+    is_set = any(isinstance(one.ctx, ast.Store) for one in stored)
+    return is_set and not any(True for _ in code.functions_named(attribute))
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:

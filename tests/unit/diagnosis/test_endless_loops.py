@@ -30,7 +30,9 @@ def judged(source, *before):
         (BISECT.replace("lo < hi", "lo <= hi").replace("lo = mid", "lo = mid + 1"), "halved", "hi = mid - 1"),
         ("while x != 1.0:\n    x += 0.1", "missed", "x < 1.0"),
         ("while t != stop:\n    t -= 0.3", "missed", "t > stop"),
-        ("while not self.done:\n    time.sleep(1)", "polled", None),
+        ("while True:\n    line = p.stdout.readline()\n    if 'end' in line: break", "read", "line"),
+        ("while b'\\n' not in data:\n    data += sock.recv(64)", "read", None),
+        ("while not done:\n    time.sleep(1)", "polled", None),
         ("while os.path.exists(self.path):\n    time.sleep(1)", "file", None),
         ("while lock.exists():\n    time.sleep(1)\n    print('.')", "file", None),
     ],
@@ -55,7 +57,12 @@ def test_a_loop_without_an_end(source, kind, text):
         "while len(rows) > 3:\n    rows = rows[1:]",
         "while self.busy:\n    self.step()",
         "while not event.is_set():\n    time.sleep(1)",
+        "while not job.done:\n    time.sleep(1)",
         "while True:\n    f()",
+        "while True:\n    line = p.stdout.readline()\n    if not line: break",
+        "while p.poll() is None:\n    line = p.stdout.readline()",
+        "while True:\n    part = sock.recv(64)\n    if part == b'': break",
+        "while True:\n    line = f.readline().strip()\n    if line and f(line): break",
         "while f(i):\n    g()",
         "while x != 1.0:\n    x += 0.25",
         "while (line := read()) != 'end':\n    f(line)",
@@ -70,3 +77,16 @@ def test_a_loop_that_may_end(source):
 
 def test_a_function_that_changes_the_name_from_another_cell():
     assert judged("while i < n:\n    step()", "def step():\n    global i\n    i += 1") is None
+
+
+@pytest.mark.parametrize("source", ["while not self.ready:\n    pass", "while not found:\n    pass"])
+def test_a_thread_may_change_what_a_loop_asks(source):
+    assert judged(source).kind == "unchanged"
+    assert judged(source, "import threading\nthreading.Thread(target=load).start()") is None
+
+
+def test_an_attribute_that_cells_set_is_no_property():
+    own = "class Job:\n    def start(self): self.done = False"
+    assert judged("while not job.done:\n    time.sleep(1)", own).kind == "polled"
+    asks = f"{own}\nclass Remote:\n    @property\n    def done(self): return ask(self)"
+    assert judged("while not job.done:\n    time.sleep(1)", asks) is None

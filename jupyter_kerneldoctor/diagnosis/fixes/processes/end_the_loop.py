@@ -4,7 +4,7 @@ from typing import Any
 
 from ...code.endless_loops import EndlessLoop
 from ...code.origins import all_origins
-from ...edits import Changes, insert_before, replace
+from ...edits import Changes, indent_unit, insert_after, insert_before, replace
 from ...examples.stuck import at_work, stuck_in
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -15,6 +15,7 @@ _TITLES = {
     "halved": "Leave out the value that was tried: a bisection has to get shorter",
     "missed": "Ask with < or >: sums of fractions are seldom equal to anything",
     "polled": "Give the loop that waits an end of its own",
+    "read": "Leave the loop at the end of the data: an empty answer means that no more comes",
     "file": "Delete the lock file that was left behind, and remove it in finally",
 }
 _DEADLINE = (
@@ -49,6 +50,12 @@ class EndTheLoop(Fix):
     FIRES = [
         _busy("i = 0\nwhile i < 9:\n    f(i)", 3, says=("nothing in the loop changes `i`",)),
         _busy("x = 0.0\nwhile x != 1.0:\n    x += 0.1", 3, "x = 0.0\nwhile x < 1.0:\n    x += 0.1"),
+        _busy(
+            "while True:\n    line = p.stdout.readline()\n    if 'ready' in line: break",
+            2,
+            "while True:\n    line = p.stdout.readline()\n    if not line:\n        break  # no more comes\n"
+            "    if 'ready' in line: break",
+        ),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
             cause="hang",
@@ -76,6 +83,9 @@ class EndTheLoop(Fix):
 def _edit(loop: EndlessLoop) -> Changes:
     if loop.at is None or loop.text is None:
         return ()
+    if loop.kind == "read" and isinstance(loop.at, ast.stmt):
+        unit = indent_unit(loop.scope, loop.at)
+        return insert_after(loop.scope, loop.at, f"if not {loop.text}:", f"{unit}break  # no more comes")
     if loop.kind == "skipped" and isinstance(loop.at, ast.stmt):
         return insert_before(loop.scope, loop.at, loop.text)
     return replace(loop.scope, loop.at, loop.text)
@@ -86,6 +96,9 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
         known = [one.node for one in all_origins(loop.at, loop.scope, death.code)]
         names = [repr(one.value) for one in known if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         return _REMOVED.format(path=names[0] if names else ast.unparse(loop.at))
+    if loop.kind == "read" and isinstance(loop.at, ast.AugAssign):
+        read = loop.scope.segment(loop.at.value)
+        return f"part = {read}\nif not part:\n    break  # no more comes\n{ast.unparse(loop.at.target)} += part"
     if loop.kind == "polled":
         return _DEADLINE.format(head=loop.head)
     if loop.kind == "unchanged":

@@ -1,0 +1,64 @@
+"""Loops that read on where there is nothing more: at the end of the data a read gives an empty text at once."""
+
+import ast
+from collections.abc import Iterable
+from typing import NamedTuple
+
+_READS = frozenset({"readline", "recv", "read", "read1"})
+_SAME = frozenset({"decode", "strip", "rstrip"})
+
+
+class EndlessRead(NamedTuple):
+    """A statement of a loop that reads, and the name that nobody asks for being empty."""
+
+    statement: ast.stmt
+    name: str
+    adds: bool
+    """Whether it adds what it reads to the name, which is not empty then."""
+
+
+def endless_read(test: ast.expr, inner: Iterable[ast.AST]) -> EndlessRead | None:
+    """Return the read of a loop after which nothing asks whether it gave anything; None where something may."""
+    nodes = [*inner, *ast.walk(test)]
+    if any(isinstance(one, ast.Attribute) and one.attr in ("poll", "returncode", "closed") for one in nodes):
+        return None
+    found = [one for node in nodes if (one := _read(node)) is not None]
+    tests = [test, *(one.test for one in nodes if isinstance(one, ast.If | ast.IfExp | ast.While | ast.Assert))]
+    asked = {name for one in tests for name in _asked_for_being_empty(one)}
+    return found[0] if len(found) == 1 and found[0].name not in asked else None
+
+
+def _read(node: ast.AST) -> EndlessRead | None:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_read(value):
+            return EndlessRead(node, name, adds=False)
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value) if _is_read(value):
+            return EndlessRead(node, name, adds=True)
+    return None
+
+
+def _is_read(value: ast.expr) -> bool:
+    match value:
+        case ast.Call(func=ast.Attribute(attr=attr, value=inner)):
+            return attr in _READS or (attr in _SAME and _is_read(inner))
+    return False
+
+
+def _asked_for_being_empty(test: ast.expr) -> set[str]:
+    """Return the names of which a condition asks whether they are empty: `not line`, `len(line) == 0`."""
+    found = set[str]()
+    for one in [test, *(part for part in ast.walk(test) if isinstance(part, ast.expr))]:
+        match one:
+            case ast.Compare(
+                left=ast.Name(id=name),
+                ops=[ast.Eq() | ast.NotEq() | ast.Is()],
+                comparators=[ast.Constant(value="" | b"" | None)],
+            ):
+                found.add(name)
+            case ast.Call(func=ast.Name(id="len" | "bool"), args=[ast.Name(id=name)]):
+                found.add(name)
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)):
+                found.add(name)
+            case ast.BoolOp(values=values):
+                found |= {part.id for part in values if isinstance(part, ast.Name)}
+    return found | ({test.id} if isinstance(test, ast.Name) else set())
