@@ -24,7 +24,7 @@ from .user_frames import user_frames
 _HELD = 0.3  # the last look may have been when half of the growth had come
 _STEPS = 8  # items that a container must have gained, or times that memory rose: fewer may belong to one step of a loop
 _CONTAINERS = ("list", "dict", "set", "collections.deque", "collections.defaultdict")
-_INNER = ("forward", "call", "__call__")
+INNER = ("forward", "call", "__call__")
 """Methods that run once in each step: what their local containers keep is given back at its end."""
 
 
@@ -170,4 +170,4 @@ def is_queue(one: Grown) -> bool:
 
 def is_of_one_step(container: Grown) -> bool:
     """Whether it is a local variable of a function that runs once a step."""
-    return any(f"local of {name}," in f"{container.where}" for name in _INNER)
+    return any(f"local of {name}," in f"{container.where}" for name in INNER)

@@ -20,7 +20,7 @@ from ..code.stores import Store, container_name, stores
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
 from .awaited_statement import awaited_statement
-from .growth import Growth, is_queue
+from .growth import INNER, Growth, is_queue
 from .statements import is_at, is_in, is_same_function, lines_in, statement_at
 
 _MOST = 0.5  # of the growth
@@ -211,10 +211,10 @@ def _store(growth: Growth) -> Store | None:
 
 def _outlives_a_step(code: Notebook, store: Store, top: Statement) -> bool:
     """Whether a store is repeated, and what it fills is not made anew each time."""
-    if store.scope.loops_around(store.statement):
-        return True
     owner = store.container.partition(".")[0]
     is_local = owner in store.scope.bindings and owner != "self" and not store.scope.is_cell
+    if store.scope.loops_around(store.statement):
+        return not (is_local and store.scope.function in INNER)
     return not is_local and any(True for cell in code.cells for _ in _loops(code, cell, set(lines_in(top, cell))))
 
 

@@ -59,7 +59,7 @@ def class_of_self(code: Notebook, node: ast.expr, scope: Scope) -> Binding | Non
 
 
 def set_on(code: Notebook, owner: Binding, key: str, depth: int = 0) -> Iterator[Origin]:
-    """Yield what methods of a class, or else of what it is derived from, set an attribute of `self` to."""
+    """Yield what methods of a class set an attribute of `self` to; else its bases do, or what is derived from it."""
     definition = owner.definition
     assert isinstance(definition, ast.ClassDef)
     methods = [one for one in code.scopes(owner.cell) if one.owner == definition.name and one.parameters]
@@ -68,7 +68,24 @@ def set_on(code: Notebook, owner: Binding, key: str, depth: int = 0) -> Iterator
     for base in definition.bases if not found and depth < _MOST_STEPS else ():
         inherited = code.definition(base, owner.scope)
         if inherited is not None and isinstance(inherited.definition, ast.ClassDef):
-            yield from set_on(code, inherited, key, depth + 1)
+            found = list(set_on(code, inherited, key, depth + 1))
+            yield from found
+    for derived in _derived(code, definition.name) if not found and depth == 0 else ():
+        methods = [one for one in code.scopes(derived.cell) if one.owner == derived.name and one.parameters]
+        yield from (one for method in methods for one in _set_in(method, key))
+
+
+class _Derived(NamedTuple):
+    name: str
+    cell: int
+
+
+def _derived(code: Notebook, owner: str) -> Iterator[_Derived]:
+    """Yield the classes that are derived from one."""
+    for top in code.mentioning(owner):
+        for node in top.nodes:
+            if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == owner for base in node.bases):
+                yield _Derived(node.name, top.cell)
 
 
 def set_in_class(definition: ast.ClassDef, home: Scope, key: str) -> Iterator[Origin]:

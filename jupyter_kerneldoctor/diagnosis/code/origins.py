@@ -19,6 +19,7 @@ from .stores import Store
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60
 _MOST_CALLERS = 4
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _RUN_BY_CALL = ("forward", "__call__")
 _MOST_CALLS = 6  # of a function: beyond that its arguments are not followed
 
@@ -67,6 +68,18 @@ def _before(node: ast.expr, scope: Scope, origins: Origins, *, parts: bool) -> I
     yield from (Origin(one, scope) for one in inner)
 
 
+def is_in_comprehension(node: ast.AST, scope: Scope) -> bool:
+    """Whether a node belongs to what a comprehension makes for each item."""
+    statement = scope.tree.statements.get(node)
+    around = () if statement is None else (one for one in scope.inside(statement) if isinstance(one, _COMPREHENSIONS))
+    return any(node in ast.walk(one) for one in around)
+
+
+def _is_empty(statement: ast.stmt) -> bool:
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or isinstance(statement, ast.Pass | ast.Raise)
+
+
 class Origins:
     """Answers for the code of one notebook. Every method raises CodeTooLargeError."""
 
@@ -75,7 +88,8 @@ class Origins:
         self.code = code
         self._calls: dict[Scope, list[tuple[ast.Call, Scope]]]
         self._unpacked_in: dict[Scope, dict[Position, ast.Assign]]
-        self._calls, self._unpacked_in = code.answers.setdefault(Origins, ({}, {}))
+        self._methods: dict[str, Scope | None]
+        self._calls, self._unpacked_in, self._methods = code.answers.setdefault(Origins, ({}, {}, {}))
         self._asked: set[ast.expr] = set()
 
     def of(self, node: ast.expr, scope: Scope) -> list[Origin]:
@@ -109,8 +123,8 @@ class Origins:
 
     def is_repeated(self, node: ast.AST, scope: Scope, depth: int = 0) -> bool:
         """Return whether a loop runs a node again and again, also around its function; or what does is not seen."""
-        if scope.is_cell or scope.loops_around(node):
-            return bool(scope.loops_around(node))
+        if scope.is_cell or scope.loops_around(node) or is_in_comprehension(node, scope):
+            return bool(scope.loops_around(node)) or is_in_comprehension(node, scope)
         calls = self.calls_of(scope) if depth < _MOST_CALLERS else []
         return not calls or any(self.is_repeated(call, caller, depth + 1) for call, caller in calls)
 
@@ -148,7 +162,23 @@ class Origins:
         if isinstance(base, ast.Name) and scope.owner is not None and base.id in scope.parameters[:1]:
             return scope.owner == method.owner
         made = self._class_of(base, scope)
-        return made is not None and getattr(made.definition, "name", None) == method.owner
+        if made is None:
+            return self._only_method(method.function) is method
+        return getattr(made.definition, "name", None) == method.owner
+
+    def _only_method(self, name: str) -> Scope | None:
+        """Return the one method of the notebook's classes that has a name of several words, as `on_batch_end` has.
+
+        No object of a library has such a method, as a rule. One that does nothing, of a base class, does not count.
+        """
+        if "_" not in name.strip("_"):
+            return None
+        if name not in self._methods:
+            modules = self.code.mentioning(name)
+            found = [one for top in modules for one in self.code.scopes(top.cell) if one.owner and one.function == name]
+            found = [one for one in found if not all(map(_is_empty, getattr(one.node, "body", ())))]
+            self._methods[name] = found[0] if len(found) == 1 else None
+        return self._methods[name]
 
     def arguments(self, call: ast.Call, function: Scope) -> dict[str, ast.expr]:
         """Return what a call gives for the parameters of a function or method."""
@@ -224,6 +254,8 @@ class Origins:
         if not isinstance(function, ast.Attribute):
             return self._run_by_call(function, scope)
         owner = class_of_self(self.code, function.value, scope) or self._class_of(function.value, scope)
+        if owner is None and (only := self._only_method(function.attr)) is not None:
+            return only
         method = None if owner is None else self._method(owner, function.attr)
         return method or self._run_by_call(function, scope)
 
@@ -306,13 +338,16 @@ class Origins:
                 if len(results) == 1:
                     found = results
                     continue
-            if not found or not isinstance(found[-1].node, ast.Name | ast.Attribute):
+            if not found or not isinstance(found[-1].node, ast.Name | ast.Attribute | ast.Subscript):
                 break
             definition = self.code.definition(found[-1].node, found[-1].scope)
             if definition is not None and isinstance(definition.definition, ast.ClassDef):
                 yield from set_in_class(definition.definition, definition.scope, key)
                 return
             found = self.of(*found[-1])[-1:]
+            if found and (owner := class_of_self(self.code, *found[-1])) is not None:  # `self` was handed on
+                yield from set_on(self.code, owner, key)
+                return
         if found:
             yield from self._in_settings(*found[-1], key)
 

@@ -97,8 +97,10 @@ class WholeCall(NamedTuple):
 
 def whole_calls(code: Notebook) -> Iterator[WholeCall]:
     """Yield the calls of networks that may be given a whole data set, and whose result no backward pass needs."""
-    tensors = Tensors(code)
+    tensors, needed = Tensors(code), sources_of_gradients(code)
     for call, scope in _network_calls(code, tensors):
+        if call in needed or tensors.kind(call.func, scope) is not Kind.MODULE:
+            continue  # a step of the training, or a function that calls the network
         data = _moved(call.args[0], scope, code) if len(call.args) == 1 and not call.keywords else None
         if data is None or is_taken_apart(call, scope) or _is_part(data, call, scope, tensors.origins):
             continue

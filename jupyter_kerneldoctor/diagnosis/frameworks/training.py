@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..code.attributes import Origin
 from ..code.calls import last_name
 from ..code.literals import number
 from ..code.notebook import Notebook, Scope, once
@@ -226,12 +227,22 @@ def _written_at(node: ast.AST, scope: Scope, code: Notebook, origins: Origins) -
         case ast.Call():
             given = [(word.value, word.arg) for word in node.keywords if word.arg and _NAME.fullmatch(word.arg)]
             given.append((_positional(node, scope, code), "batch size"))
+            for table in (word.value for word in node.keywords if word.arg is None):
+                for one, where in (Origin(table, scope), *origins.of(table, scope)):
+                    yield from _in_dict(one, where) if isinstance(one, ast.Dict) else ()
     for value, label in given:
         found = None if value is None else origins.number(value, scope)
         if found is not None and found[0] > 1:
             written = value.id if isinstance(value, ast.Name) else label
             named = written if _NAME.fullmatch(written) else label
             yield BatchSize(found[0], *found[1], named, _beside(*found[1]))
+
+
+def _in_dict(table: ast.Dict, scope: Scope) -> Iterator[BatchSize]:
+    """Yield the batch size of a dict that a call takes arguments from: `DataLoader(ds, **config["loader"])`."""
+    for key, value in zip(table.keys, table.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str) and _NAME.fullmatch(key.value):
+            yield from _numeric(value, scope, key.value)
 
 
 def _beside(node: ast.expr, scope: Scope) -> tuple[ast.expr, ...]:

@@ -9,6 +9,7 @@ from ...frameworks.rows import picks_rows
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.torch import Tensors
 from ...frameworks.training import find_batch_size
+from ...frameworks.untrained import calls_of_untrained
 from ...sizing import batch_to_blame
 from ...units import quote, size
 
@@ -72,6 +73,8 @@ class ActivationsInParts(Fix):
         found = network_call_at(death)
         if found is not None and not (hides_gradients(code) or found[0] in sources_of_gradients(code)):
             return  # it evaluates
+        if found is not None and found[0] in calls_of_untrained(code):
+            return
         if found is None and death.user_frames and any(death.was_running(*one) for one in trains):
             return  # in the backward pass itself: it may be the parameters that are large
         is_whole = found is None or picks_rows(found[1].nodes, found[1], Tensors(code))

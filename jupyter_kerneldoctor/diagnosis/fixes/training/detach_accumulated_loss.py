@@ -68,6 +68,18 @@ class DetachAccumulatedLoss(Fix):
                 "        self.log['l'].append(loss.detach())"
             },
         ),
+        Case(  # a callback gets the trainer
+            "import torch\nclass Log:\n    def __init__(self): self.seen = []\n"
+            "    def on_batch_end(self, trainer): self.seen.append(trainer.loss)",
+            "class Run:\n    def __init__(self, logs): self.net, self.logs = torch.nn.Linear(9, 9), logs\n"
+            "    def validate(self):\n        for x in xs:\n            self.loss = self.net(x).mean()\n"
+            "            for log in self.logs: log.on_batch_end(self)",
+            "Run([Log()]).validate()",
+            becomes={
+                1: "import torch\nclass Log:\n    def __init__(self): self.seen = []\n"
+                "    def on_batch_end(self, trainer): self.seen.append(trainer.loss.item())"
+            },
+        ),
         Case(  # a running mean
             "import torch\nmodel = torch.nn.Linear(9, 9)\nmean = 0",
             "for x in xs:\n    loss = model(x).square().mean()\n    loss.backward(retain_graph=True)\n"

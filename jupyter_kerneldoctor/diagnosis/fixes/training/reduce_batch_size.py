@@ -131,6 +131,11 @@ class ReduceBatchSize(Fix):
                 "eval_strategy='epoch', per_device_train_batch_size=8, per_device_eval_batch_size=64)"
             },
         ),
+        Case(  # a dict in a dict
+            "import torch\nconfig = {'train': {'loader': {'batch_size': 256}}}",
+            "for x in torch.utils.data.DataLoader(ds, **config['train']['loader']):\n    net(x).mean().backward()",
+            becomes={1: "import torch\nconfig = {'train': {'loader': {'batch_size': 16}}}"},
+        ),
         Case(  # the rows and their labels
             "import torch",
             "for x, y in zip(X.split(64), Y.split(64)):\n    crit(net(x), y).backward()",
