@@ -1,10 +1,17 @@
+import ast
 from collections.abc import Iterator
 
-from ...edits import replace
+from ...code.origins import Origins
+from ...edits import remove, replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.keras import pipeline_steps
 from ...units import quote, size
 
+_FILE = "In a file they take none. Delete that file when the pipeline changes."
+_SHARED = "It is made for several pipelines, which one file would mix up. Without it each epoch works them out again."
+_MAKE = (
+    "import tensorflow as tf\ndef make(n):\n    ds = tf.data.Dataset.range(n).map(load)\n{cache}    return ds.batch(8)"
+)
 _DATA = "import tensorflow as tf\ndata = tf.data.Dataset.range(20_000).map(load)\nmodel = tf.keras.Sequential()"
 
 
@@ -17,7 +24,8 @@ class DatasetCacheToFile(Fix):
     When it is offered: Memory grew in a cell that goes through a `tf.data` pipeline with a `cache()` without a name.
 
     What it costs: As much room on the disk as the data takes, and reading it. Delete the files when the pipeline
-    changes.
+    changes. Where one `cache()` stands in a function that makes several pipelines, a file would give one the data of
+    the other: the edit leaves the cache out, and each epoch does the work again.
     """
 
     id, title, causes = "dataset-cache-to-file", "Cache the data set in a file: .cache(filename)", (Family.MEMORY,)
@@ -37,6 +45,18 @@ class DatasetCacheToFile(Fix):
                 '    return ds.cache("dataset.cache").batch(8)'
             },
         ),
+        Case(  # training and validation
+            _MAKE.format(cache="    ds = ds.cache()\n"),
+            "model.fit(make(9000), validation_data=make(800))\nmodel = tf.keras.Sequential()",
+            becomes={1: _MAKE.format(cache="")},
+            says=("mix up",),
+        ),
+        Case(
+            _DATA + "\nvalid = data.take(99)",
+            "train, valid = data.cache(), valid.cache()\nmodel.fit(train, validation_data=valid)",
+            becomes='train, valid = data.cache("dataset-1.cache"), valid.cache("dataset-2.cache")\n'
+            "model.fit(train, validation_data=valid)",
+        ),
     ]
     SILENT = [
         Case(_DATA, "model.fit(data.cache('here').batch(32))"),
@@ -45,13 +65,23 @@ class DatasetCacheToFile(Fix):
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give the cache a file."""
+        """Give each cache a file of its own; leave out one that several pipelines would share."""
         steps = [one for one in pipeline_steps(death.code, "cache") if not (one.call.args or one.call.keywords)]
-        for step in steps[:1] if death.memory.grew_here else ():
-            scope, missing = step.scope, death.memory.missing_bytes
+        missing, origins = death.memory.missing_bytes, Origins(death.code)
+        for at, step in enumerate(steps if death.memory.grew_here else (), 1):
+            scope = step.scope
             why = (
                 f"{quote(scope.segment(step.call))} keeps every element in memory that goes through it; the cell took "
-                f"{size(missing or 0)}. In a file they take none."
+                f"{size(missing or 0)}. In a file they take none. Delete that file when the pipeline changes."
             )
-            edits = replace(scope, step.call, f'{scope.segment(step.call.func)}("dataset.cache")')
-            yield Proposal(edits, why, death.memory.ramp_bytes or missing)
+            name = "dataset.cache" if len(steps) == 1 else f"dataset-{at}.cache"
+            edits, title = replace(scope, step.call, f'{scope.segment(step.call.func)}("{name}")'), None
+            if scope.loops_around(step.call) or (not scope.is_cell and len(origins.calls_of(scope)) > 1):
+                title = "Leave out the cache in memory: no .cache() for several pipelines"
+                why = why.replace(_FILE, _SHARED)
+                edits = replace(scope, step.call, scope.segment(step.owner))
+                match scope.statement_of(step.call):
+                    case ast.Assign(targets=[ast.Name(id=target)], value=value) as statement if value is step.call:
+                        if scope.segment(step.owner) == target:
+                            edits = remove(scope, statement)
+            yield Proposal(edits, why, death.memory.ramp_bytes or missing, title)
