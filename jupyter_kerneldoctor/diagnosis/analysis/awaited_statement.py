@@ -4,8 +4,8 @@ import ast
 from dataclasses import replace
 
 from ..code.notebook import CodeTooLargeError, Notebook
-from ..code.origins import Origins
 from ..code.scopes import Scope
+from ..code.unpacking import unpacked
 from ..postmortem import Statement
 from .statements import is_in, statement_at
 
@@ -42,7 +42,7 @@ def _begun(statement: ast.stmt, scope: Scope, code: Notebook) -> int | None:
     lines = set()
     for name in names:
         bound = code.lookup(name.id, scope, name)
-        made = None if bound is None or bound.scope is not scope else bound.value or Origins(code).unpacked(bound)
+        made = None if bound is None or bound.scope is not scope else bound.value or unpacked(code, bound)
         if isinstance(made, ast.Call) and not (code.qualified(made.func, scope) or "").startswith("builtins."):
             lines.add(made.lineno)
     return min(lines) if len(lines) == 1 else None

@@ -131,3 +131,37 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             return list(zip(targets, values, strict=True))
     return [(target, value)]
+
+
+def in_settings(code: Notebook, made: ast.expr, scope: Scope, key: str) -> Iterator[Origin]:
+    """Follow a key of a dict, or an attribute of what a call made: a dataclass, a namespace, argparse's answer."""
+    match made:
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            yield from (
+                Origin(value, scope) for name, value in pairs if isinstance(name, ast.Constant) and name.value == key
+            )
+        case ast.Lambda(body=body):
+            yield from in_settings(code, body, scope, key)
+        case ast.Call(func=ast.Attribute(attr="parse_args" | "parse_known_args")):
+            yield from parsed_arguments(code, key)
+        case ast.Call(func=function, keywords=words):
+            given = [Origin(word.value, scope) for word in words if word.arg == key]
+            yield from given
+            definition = code.definition(function, scope)
+            if definition is None or not isinstance(definition.definition, ast.ClassDef):
+                return
+            if not given:
+                yield from set_in_class(definition.definition, definition.scope, key)
+            yield from set_on(code, definition, key)
+
+
+def derived_from(code: Notebook, owner: str) -> set[str]:
+    """Return the name of a class, and those of the classes that take their `__init__` from it, or call it."""
+    found = {owner}
+    for top in code.mentioning(owner):
+        for node in top.nodes:
+            if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == owner for base in node.bases):
+                own = any(getattr(one, "name", "") == "__init__" for one in node.body)
+                found |= {f"{node.name}.__init__"} if own else {node.name}
+    return found

@@ -10,16 +10,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .attributes import Origin, class_of_self, parsed_arguments, set_in_class, set_on
+from .attributes import Origin, class_of_self, derived_from, in_settings, set_in_class, set_on
+from .comprehensions import is_in_comprehension
 from .literals import number
 from .notebook import Notebook
-from .scopes import Binding, Position, Scope
-from .stores import Store
+from .scopes import Binding, Scope
+from .unpacking import unpacked_from
 
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60
 _MOST_CALLERS = 4
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _RUN_BY_CALL = ("forward", "__call__")
 _MOST_CALLS = 6  # of a function: beyond that its arguments are not followed
 
@@ -37,17 +37,6 @@ def all_origins(node: ast.expr, scope: Scope, code: Notebook, *, parts: bool = F
                 seen.add(id(before.node))
                 found.append(before)
     return found
-
-
-def adds_to_numbers(store: Store, code: Notebook) -> bool:
-    """Whether a store is `total += x` for a number, a text or an array of NumPy, which gets no longer by it."""
-    if not isinstance(store.statement, ast.AugAssign):
-        return False
-    for one, where in all_origins(store.statement.target, store.scope, code):
-        made = code.qualified(one.func, where) or "" if isinstance(one, ast.Call) else ""
-        if isinstance(one, ast.Constant) or made.startswith("numpy."):
-            return True
-    return False
 
 
 def _before(node: ast.expr, scope: Scope, origins: Origins, *, parts: bool) -> Iterator[Origin]:
@@ -68,13 +57,6 @@ def _before(node: ast.expr, scope: Scope, origins: Origins, *, parts: bool) -> I
     yield from (Origin(one, scope) for one in inner)
 
 
-def is_in_comprehension(node: ast.AST, scope: Scope) -> bool:
-    """Whether a node belongs to what a comprehension makes for each item."""
-    statement = scope.tree.statements.get(node)
-    around = () if statement is None else (one for one in scope.inside(statement) if isinstance(one, _COMPREHENSIONS))
-    return any(node in ast.walk(one) for one in around)
-
-
 def _is_empty(statement: ast.stmt) -> bool:
     is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return is_text or isinstance(statement, ast.Pass | ast.Raise)
@@ -87,9 +69,8 @@ class Origins:
         """Take the code that ran."""
         self.code = code
         self._calls: dict[Scope, list[tuple[ast.Call, Scope]]]
-        self._unpacked_in: dict[Scope, dict[Position, ast.Assign]]
         self._methods: dict[str, Scope | None]
-        self._calls, self._unpacked_in, self._methods = code.answers.setdefault(Origins, ({}, {}, {}))
+        self._calls, self._methods = code.answers.setdefault(Origins, ({}, {}))
         self._asked: set[ast.expr] = set()
 
     def of(self, node: ast.expr, scope: Scope) -> list[Origin]:
@@ -131,7 +112,7 @@ class Origins:
     def _find_calls(self, function: Scope) -> Iterator[tuple[ast.Call, Scope]]:
         name, owner, code = function.function, function.owner, self.code
         makes, by_itself = name == "__init__" and owner is not None, name in _RUN_BY_CALL and owner is not None
-        words = self._derived_from(owner or "") if makes else {name}
+        words = derived_from(code, owner or "") if makes else {name}
         modules = [scope for top in code.mentioning(*words) for scope in code.scopes(top.cell)] if words - {""} else []
         for scope in dict.fromkeys((*code.running, *modules)):
             for call in scope.calls:
@@ -146,16 +127,6 @@ class Origins:
                         yield call, scope
                     case ast.Name(id=called) if called in words and (makes or not owner):
                         yield call, scope
-
-    def _derived_from(self, owner: str) -> set[str]:
-        """Return the name of a class, and those of the classes that take their `__init__` from it, or call it."""
-        found = {owner}
-        for top in self.code.mentioning(owner):
-            for node in top.nodes:
-                if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == owner for base in node.bases):
-                    own = any(getattr(one, "name", "") == "__init__" for one in node.body)
-                    found |= {f"{node.name}.__init__"} if own else {node.name}
-        return found
 
     def _is_of(self, base: ast.expr, scope: Scope, method: Scope) -> bool:
         """Whether an object is known to be of the class of a method."""
@@ -212,37 +183,13 @@ class Origins:
 
     def _unpacked(self, name: str, binding: Binding) -> Iterator[Origin]:
         """Follow one of several names into the tuple that a function of a cell returns."""
-        found = self.unpacked_from(name, binding)
+        found = unpacked_from(self.code, name, binding)
         if found is None:
             return
         at, call = found
         for returned, inner in self.returned(call, binding.scope):
             if isinstance(returned, ast.Tuple) and len(returned.elts) > at:
                 yield Origin(returned.elts[at], inner)
-
-    def unpacked(self, binding: Binding) -> ast.expr | None:
-        """Return what a name of the binding's scope got a part of: `net(x)` for `h` of `out, (h, c) = net(x)`."""
-        node = self._unpackings(binding.scope).get(binding.position)
-        return None if node is None else node.value
-
-    def unpacked_from(self, name: str, binding: Binding) -> tuple[int, ast.Call] | None:
-        """Return the call whose results several names of the binding's scope got, and which of them this name got."""
-        node = self._unpackings(binding.scope).get(binding.position)
-        match node:
-            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call() as call):
-                places = [at for at, one in enumerate(names) if isinstance(one, ast.Name) and one.id == name]
-                return (places[-1], call) if places else None
-        return None
-
-    def _unpackings(self, scope: Scope) -> dict[Position, ast.Assign]:
-        """Return the assignments of a scope to several names, by where they end."""
-        if scope not in self._unpacked_in:
-            self._unpacked_in[scope] = {
-                (node.end_lineno or 0, node.end_col_offset or 0): node
-                for node in scope.nodes
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
-            }
-        return self._unpacked_in[scope]
 
     def called(self, function: ast.expr, scope: Scope) -> Scope | None:
         """Return the scope of the user's function or method that an expression stands for, `make` or `self.step`."""
@@ -349,28 +296,4 @@ class Origins:
                 yield from set_on(self.code, owner, key)
                 return
         if found:
-            yield from self._in_settings(*found[-1], key)
-
-    def _in_settings(self, made: ast.expr, scope: Scope, key: str) -> Iterator[Origin]:
-        """Follow a key of a dict, or an attribute of what a call made: a dataclass, a namespace, argparse's answer."""
-        match made:
-            case ast.Dict(keys=keys, values=values):
-                pairs = zip(keys, values, strict=True)
-                yield from (
-                    Origin(value, scope)
-                    for name, value in pairs
-                    if isinstance(name, ast.Constant) and name.value == key
-                )
-            case ast.Lambda(body=body):
-                yield from self._in_settings(body, scope, key)
-            case ast.Call(func=ast.Attribute(attr="parse_args" | "parse_known_args")):
-                yield from parsed_arguments(self.code, key)
-            case ast.Call(func=function, keywords=words):
-                given = [Origin(word.value, scope) for word in words if word.arg == key]
-                yield from given
-                definition = self.code.definition(function, scope)
-                if definition is None or not isinstance(definition.definition, ast.ClassDef):
-                    return
-                if not given:
-                    yield from set_in_class(definition.definition, definition.scope, key)
-                yield from set_on(self.code, definition, key)
+            yield from in_settings(self.code, *found[-1], key)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
+from ..code.unpacking import unpacked
 from ..edits import Changes, insert_before, wrap
 
 _GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.", "torch.func.")
@@ -207,7 +208,7 @@ def _sources(code: Notebook, cuts: frozenset[str]) -> set[ast.AST]:
                 is_new = not is_self and (node.id, scope) not in names and code.qualified(node, scope) is None
                 waiting += _added_to(node, scope) if is_new else []
                 binding = code.lookup(node.id, scope, node)
-                if binding is not None and (whole := origins.unpacked(binding)) is not None:
+                if binding is not None and (whole := unpacked(code, binding)) is not None:
                     waiting.append((whole, binding.scope))
                 names.add((node.id, scope))
     return seen

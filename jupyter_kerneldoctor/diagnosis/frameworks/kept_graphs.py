@@ -9,6 +9,7 @@ from ..code.calls import last_name
 from ..code.notebook import Notebook, once
 from ..code.scopes import Scope
 from ..code.stores import Store
+from ..code.unpacking import unpacked
 from .gradients import CUTS, Backward, goes_backward, is_cut, reached_by_gradients, records_graph, starts_of_backward
 from .hooks import code_of_hooks, left_hooks
 from .kept import Kept, kept_values, names_in, outliving, root, stored
@@ -106,7 +107,7 @@ def _is_used_up(kept: Kept, tensors: Tensors) -> bool:
             case ast.Name() | ast.Attribute() if origins := tensors.origins.of(node, scope):
                 waiting += [one for one in origins if tensors.kind(one.node, one.scope) is Kind.GRAPH]
             case ast.Name(id=name) if (binding := tensors.code.lookup(name, scope, node)) is not None:
-                whole = tensors.origins.unpacked(binding)
+                whole = unpacked(tensors.code, binding)
                 waiting += [] if whole is None else [Origin(whole, binding.scope)]
             case ast.Call(func=function, args=given):
                 parts = [*given, *([function.value] if isinstance(function, ast.Attribute) else [])]

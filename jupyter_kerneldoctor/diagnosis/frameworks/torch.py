@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from ..code.notebook import Binding, Call, Notebook, Scope, once
 from ..code.origins import Origins
+from ..code.unpacking import unpacked_from
 from . import torch_names as known
 from .gradients import graph_is_off, graph_is_off_at, iterated
 
@@ -106,7 +107,7 @@ class Tensors:
             return Kind.OTHER  # once a network, once a function
         kinds = {self.kind(one.node, one.scope, depth) for one in origins} - {Kind.OTHER}
         if not kinds and isinstance(node, ast.Name) and (binding := self.code.lookup(node.id, scope, node)) is not None:
-            unpacked = self.origins.unpacked_from(node.id, binding)
+            unpacked = unpacked_from(self.code, node.id, binding)
             kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
             if unpacked is not None and unpacked[0] and getattr(unpacked[1].func, "attr", "") in known.GIVE_INDICES:
                 kinds = {Kind.TENSOR}
@@ -211,7 +212,7 @@ class Tensors:
                     if self.kind(part, scope) is Kind.GRAPH:
                         return False
                     continue
-                unpacked = self.origins.unpacked_from(part.id, binding) if binding.value is None else None
+                unpacked = unpacked_from(self.code, part.id, binding) if binding.value is None else None
                 made = binding.value if unpacked is None else unpacked[1]
                 if made is not None and made not in seen:
                     seen.add(made)

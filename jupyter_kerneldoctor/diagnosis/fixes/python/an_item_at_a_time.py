@@ -3,7 +3,8 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ...code.origins import adds_to_numbers, all_origins
+from ...code.added_numbers import adds_to_numbers
+from ...code.origins import all_origins
 from ...code.stores import Store, stores
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal

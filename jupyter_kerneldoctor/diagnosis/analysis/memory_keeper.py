@@ -1,0 +1,122 @@
+"""What keeps the memory that grew: the statement that puts things into a container, again and again."""
+
+import ast
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.model import Cell
+
+from ..code.added_numbers import adds_to_numbers
+from ..code.calls import last_name
+from ..code.notebook import Notebook
+from ..code.scopes import Scope
+from ..code.stores import Store, container_name, stores
+from ..postmortem import Grown, Statement
+from .growth import INNER, Growth
+from .statements import is_at, is_in, lines_in, statement_at
+
+MOST = 0.5  # of the growth
+LITTLE = 0.25
+_NUMBERS = ("item", "float", "int", "len", "round", "str")
+_TRAINS = ("fit", "partial_fit", "train", "train_on_batch", "compile", "build")
+
+
+def largest_statement(growth: Growth) -> Statement | None:
+    """Return the statement in which most of it grew; None where several share it."""
+    largest = next(iter(growth.charged), None)
+    return largest.statement if largest is not None and largest.bytes >= MOST * growth.known_bytes else None
+
+
+def store_that_grew(growth: Growth) -> Store | None:
+    """Return what puts things into the container that grew; None where there is none, or it is not clear."""
+    running = growth.code.running
+    if growth.container is not None:
+        word = growth.container.name.rpartition(".")[2]
+        near = [scope for cell in growth.code.with_words(word) for scope in growth.code.scopes(cell)]
+        named = [one for one in stores(running) if _is_same(one.container, growth.container.name)] or [
+            one for one in stores(near) if _is_same(one.container, growth.container.name)
+        ]
+        return max(named, key=lambda one: _nearness(growth, one, growth.container), default=None)
+    largest = next(iter(growth.objects), None)
+    if largest is not None and growth.held_share(largest) >= LITTLE and largest.length is None and not largest.shape:
+        found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
+    elif growth.goes_on and (top := largest_statement(growth)) is not None:
+        found = [one for one in growth.graphs(growth.code) if _outlives_a_step(growth.code, one, top)]
+        others = () if found else stores(running)
+        found += [one for one in others if _outlives_a_step(growth.code, one, top) and _keeps(growth, one, top)]
+    else:
+        return None
+    of_graphs = {one.statement for one in growth.graphs(growth.code)}
+    found = [one for one in found if one.statement in of_graphs or not adds_to_numbers(one, growth.code)]
+    return found[0] if len({one.container for one in found}) == 1 else None
+
+
+def _outlives_a_step(code: Notebook, store: Store, top: Statement) -> bool:
+    """Whether a store is repeated, and what it fills is not made anew each time."""
+    owner = store.container.partition(".")[0]
+    is_local = owner in store.scope.bindings and owner != "self" and not store.scope.is_cell
+    if store.scope.loops_around(store.statement):
+        return not (is_local and store.scope.function in INNER)
+    return not is_local and any(True for cell in code.cells for _ in loops_around(code, cell, set(lines_in(top, cell))))
+
+
+def _charged_functions(growth: Growth) -> Iterator[Scope]:
+    """Yield the functions in which memory grew, but those that make an object."""
+    for at, cell in enumerate(growth.code.cells):
+        functions = {one.statement.function for one in growth.charged if is_in(one.statement, cell)} - {None}
+        for scope in growth.code.scopes(at) if functions else ():
+            if scope.name in functions and scope.function != "__init__":
+                yield scope
+
+
+def _nearness(growth: Growth, store: Store, container: Grown | None) -> tuple[bool, bool, int]:
+    """Prefer what stands in the function that holds the container, in a loop, and where memory grew."""
+    here = container is not None and f" {store.scope.function}," in f"{container.where}"
+    at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
+    own = sum(one.bytes for one in growth.charged if is_at(one.statement, at))
+    return here, bool(store.scope.loops_around(store.statement)), own
+
+
+def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
+    """Whether a store keeps a name that a statement bound, or the one that called it; or what it returned."""
+    returns = (top.source or "").lstrip().startswith("return ")
+    if returns and any(_called(value) == (top.function or "").rpartition(".")[2] for value in store.values):
+        return True
+    lines = set(lines_in(top, growth.code.cells[store.scope.cell]))
+    made = {
+        container_name(target)
+        for node in store.scope.nodes
+        if isinstance(node, ast.Assign) and node.lineno in lines
+        for target in node.targets
+    }
+    calls = (one.func for one in store.scope.calls if one.lineno in lines)  # `net.fit(x)` makes `net` larger
+    made |= {container_name(one.value) for one in calls if isinstance(one, ast.Attribute) and one.attr in _TRAINS}
+    kept = [value for value in store.values if not isinstance(value, ast.Call)]
+    return any(isinstance(node, ast.Name) and node.id in made for value in kept for node in _but_numbers(value))
+
+
+def _called(node: ast.AST) -> str:
+    return last_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _but_numbers(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk an expression, but not into what is made a number of: `loss.item()`, `len(rows)`."""
+    if _called(node) not in _NUMBERS:
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from _but_numbers(child)
+
+
+def loops_around(code: Notebook, cell: Cell, lines: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line of the loops around the statements at some lines of a cell."""
+    for scope in code.scopes(code.index(cell)) if lines else ():
+        for node in scope.nodes:
+            if isinstance(node, ast.stmt) and node.lineno in lines:
+                own = (node,) if isinstance(node, ast.For | ast.AsyncFor | ast.While) else ()
+                yield from ((one.lineno, one.end_lineno or one.lineno) for one in (*own, *scope.loops_around(node)))
+
+
+def _is_same(written: str, name: str) -> bool:
+    """Whether a container in the code is the one of this name: `self.seen` in a method is `trainer.seen` outside."""
+    if "." not in written or "." not in name:
+        return written == name
+    return written.rpartition(".")[2] == name.rpartition(".")[2]

@@ -1,0 +1,34 @@
+"""Names that got a part of what a call gave: `out, (h, c) = net(x)`."""
+
+import ast
+
+from .notebook import Notebook
+from .scopes import Binding, Position, Scope
+
+
+def unpacked(code: Notebook, binding: Binding) -> ast.expr | None:
+    """Return what a name of the binding's scope got a part of: `net(x)` for `h` of `out, (h, c) = net(x)`."""
+    node = _unpackings(code, binding.scope).get(binding.position)
+    return None if node is None else node.value
+
+
+def unpacked_from(code: Notebook, name: str, binding: Binding) -> tuple[int, ast.Call] | None:
+    """Return the call whose results several names of the binding's scope got, and which of them this name got."""
+    node = _unpackings(code, binding.scope).get(binding.position)
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call() as call):
+            places = [at for at, one in enumerate(names) if isinstance(one, ast.Name) and one.id == name]
+            return (places[-1], call) if places else None
+    return None
+
+
+def _unpackings(code: Notebook, scope: Scope) -> dict[Position, ast.Assign]:
+    """Return the assignments of a scope to several names, by where they end."""
+    known: dict[Scope, dict[Position, ast.Assign]] = code.answers.setdefault(_unpackings, {})
+    if scope not in known:
+        known[scope] = {
+            (node.end_lineno or 0, node.end_col_offset or 0): node
+            for node in scope.nodes
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
+        }
+    return known[scope]
