@@ -16,12 +16,11 @@ from typing import Literal, NamedTuple
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .endless_reads import endless_read
+from .endless_steps import halved, missed
 from .notebook import Notebook
 from .scopes import Scope
 
 _PURE = frozenset({"len", "abs", "int", "float", "min", "max", "sum", "bool", "isinstance", "round"})
-_EXACT = 1024
-"""Sums of quarters and other such fractions are exact."""
 _LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -92,8 +91,8 @@ def makes_file(code: Notebook, loop: EndlessLoop) -> bool:
 
 def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLoop]:
     inner = [node for one in loop.body for node in _walk(one)]
-    yield from _halved(scope, loop, inner)
-    yield from _missed(code, scope, loop, inner)
+    yield from (EndlessLoop(scope, loop, *one) for one in halved(loop, inner))
+    yield from (EndlessLoop(scope, loop, *one) for one in missed(code, scope, loop, inner))
     if (read := endless_read(loop.test, inner)) is not None:
         text = scope.segment(read.statement)
         why = f"at the end of the data `{text}` reads nothing, at once and each time, and nothing asks for that"
@@ -103,19 +102,28 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
     if names and not _changes(code, loop, names, inner):
         if not is_left and _only_sleeps(loop) and all(_is_plain(code, one) for one in names):
             yield EndlessLoop(scope, loop, "polled", "it sleeps until something else changes what it asks")
-        elif not is_left and not _only_sleeps(loop) and not _is_changed_elsewhere(code, scope, names):
+        elif not (is_left or _only_sleeps(loop) or _is_meant(code, scope, loop)) and not _is_changed_elsewhere(
+            code, scope, names
+        ):
             told = " or ".join(f"`{one}`" for one in sorted(names))
             yield EndlessLoop(scope, loop, "unchanged", f"nothing in the loop changes {told}")
     elif names:
-        yield from _skipped(scope, loop, names)
+        yield from _skipped(code, scope, loop, names)
     if not is_left and _only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
         yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {ast.unparse(path)} is gone", path)
 
 
 def _is_changed_elsewhere(code: Notebook, scope: Scope, names: frozenset[str]) -> bool:
     """Whether a thread, a callback or a signal may change what the loop asks: not a function's own number."""
-    is_own = all("." not in one and one in scope.bindings for one in names) and not scope.is_cell
+    is_own = not scope.is_cell and all("." not in one and one in scope.bindings for one in names)
     return not is_own and any(True for _ in code.with_text(*_CONCURRENT))
+
+
+def _is_meant(code: Notebook, scope: Scope, loop: ast.While) -> bool:
+    """Whether a loop is to go on until an exception ends it: `while running`, or one within a `try`."""
+    bound = code.lookup(loop.test.id, scope, loop) if isinstance(loop.test, ast.Name) else None
+    is_true = bound is not None and isinstance(bound.value, ast.Constant) and bound.value.value in (True, 1)
+    return is_true or any(isinstance(one, ast.Try) and one.handlers for one in scope.around(loop))
 
 
 def _is_plain(code: Notebook, name: str) -> bool:
@@ -199,7 +207,7 @@ def _changes(code: Notebook, loop: ast.While, names: frozenset[str], inner: list
     return False
 
 
-def _skipped(scope: Scope, loop: ast.While, names: frozenset[str]) -> Iterator[EndlessLoop]:
+def _skipped(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str]) -> Iterator[EndlessLoop]:
     """Find a `continue` before the step of the loop."""
     steps = [one for one in loop.body if isinstance(one, ast.AugAssign) and ast.unparse(one.target) in names]
     for at, one in enumerate(loop.body):
@@ -209,14 +217,28 @@ def _skipped(scope: Scope, loop: ast.While, names: frozenset[str]) -> Iterator[E
         )
         calls = any(isinstance(part, ast.Call) and not _is_method_of_data(part) for part in parts)
         match one:
-            case ast.If(test=test, body=[*_, ast.Continue() as left], orelse=[]) if not stored and len(steps) == 1:
-                if not any(_changes_when_asked(part) for part in _walk(test)) and loop.body.index(steps[0]) > at:
+            case ast.If(test=test, body=[*first, ast.Continue() as left], orelse=[]) if not stored and len(steps) == 1:
+                asked = frozenset(part.id for part in _walk(test) if isinstance(part, ast.Name))
+                is_fixed = all(_changes_nothing(part, asked) for part in first) and not any(
+                    _changes_when_asked(part) for part in _walk(test)
+                )
+                if is_fixed and loop.body.index(steps[0]) > at and not _is_changed_elsewhere(code, scope, asked):
                     told = " or ".join(f"`{name}`" for name in sorted(names))
                     why = f"at `continue` nothing has changed {told}, so that the next round is the same"
                     yield EndlessLoop(scope, loop, "skipped", why, left, scope.segment(steps[0]))
                     return
         if stored or calls:
             return
+
+
+def _changes_nothing(statement: ast.stmt, asked: frozenset[str]) -> bool:
+    """Whether a statement leaves what a condition asks as it is: it prints, or counts something else."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"))) | ast.Pass():
+            return True
+        case ast.AugAssign(target=ast.Name(id=name), value=ast.Constant()):
+            return name not in asked
+    return False
 
 
 def _changes_when_asked(node: ast.AST) -> bool:
@@ -231,58 +253,6 @@ def _is_method_of_data(call: ast.Call) -> bool:
         case ast.Attribute(attr=attr):
             return attr in _OF_TEXTS
     return False
-
-
-def _halved(scope: Scope, loop: ast.While, inner: list[ast.AST]) -> Iterator[EndlessLoop]:
-    """Find a bisection whose bound may stay where it is."""
-    match loop.test:
-        case ast.Compare(left=ast.Name(id=low), ops=[ast.Lt() | ast.LtE() as op], comparators=[ast.Name(id=high)]):
-            middles = {f"({low} + {high}) // 2", f"({high} + {low}) // 2", f"{low} + ({high} - {low}) // 2"}
-            middles |= {f"int(({low} + {high}) / 2)", f"{low} + {high} >> 1"}
-        case _:
-            return
-    assigned = [one for one in inner if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
-    middle = next((one for one in assigned if ast.unparse(one.value) in middles), None)
-    if middle is None or len([one for one in assigned if getattr(one.targets[0], "id", "") in (low, high)]) != 2:
-        return
-    mid = ast.unparse(middle.targets[0])
-    texts = {ast.unparse(one): one for one in assigned}
-    lows, highs = texts.get(f"{low} = {mid}"), texts.get(f"{high} = {mid}")
-    if isinstance(op, ast.Lt) and lows is not None:
-        why = f"with two values left `{mid}` is `{low}`, and `{low} = {mid}` changes nothing"
-        if highs is not None:
-            yield EndlessLoop(scope, loop, "halved", why, lows, f"{low} = {mid} + 1")
-        elif f"{high} = {mid} - 1" in texts:
-            yield EndlessLoop(scope, loop, "halved", why, middle.value, f"({low} + {high} + 1) // 2")
-    elif isinstance(op, ast.LtE) and (stays := highs or lows) is not None:
-        why = f"with one value left `{mid}` is `{low}`, and `{ast.unparse(stays)}` changes nothing"
-        text = f"{high} = {mid} - 1" if stays is highs else f"{low} = {mid} + 1"
-        yield EndlessLoop(scope, loop, "halved", why, stays, text)
-
-
-def _missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) -> Iterator[EndlessLoop]:
-    """Find a sum of fractions that is asked to be equal to something."""
-    match loop.test:
-        case ast.Compare(left=ast.Name(id=name) as left, ops=[ast.NotEq()], comparators=[stop]):
-            pass
-        case _:
-            return
-    for one in inner:
-        match one:
-            case ast.AugAssign(target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=step) if (
-                target == name
-            ):
-                given = step
-                if isinstance(step, ast.Name) and (bound := code.lookup(step.id, scope, step)) is not None:
-                    given = bound.value or step
-                by = given.value if isinstance(given, ast.Constant) else None
-                if isinstance(by, float) and by.as_integer_ratio()[1] > _EXACT:
-                    sign = "<" if isinstance(op, ast.Add) else ">"
-                    why = (
-                        f"`{name}` goes on in steps of {by}: a sum of fractions is hardly ever exactly the other value"
-                    )
-                    text = f"{scope.segment(left)} {sign} {scope.segment(stop)}"
-                    yield EndlessLoop(scope, loop, "missed", why, loop.test, text)
 
 
 def _only_sleeps(loop: ast.While) -> bool:

@@ -25,6 +25,7 @@ def judged(source, *before):
         ("while queue:\n    print(queue[0])", "unchanged", None),
         ("while len(rows) > 3:\n    f(rows[0])", "unchanged", None),
         (CONTINUE, "skipped", "i += 1"),
+        (CONTINUE.replace("        continue", "        left += 1\n        continue"), "skipped", "i += 1"),
         (BISECT, "halved", "lo = mid + 1"),
         (BISECT.replace("hi = mid", "hi = mid - 1"), "halved", "(lo + hi + 1) // 2"),
         (BISECT.replace("lo < hi", "lo <= hi").replace("lo = mid", "lo = mid + 1"), "halved", "hi = mid - 1"),
@@ -67,8 +68,11 @@ def test_a_loop_without_an_end(source, kind, text):
         "while x != 1.0:\n    x += 0.25",
         "while (line := read()) != 'end':\n    f(line)",
         CONTINUE.replace("        continue", "        i += 1\n        continue"),
+        CONTINUE.replace("        continue", "        rows[i] = next(more)\n        continue"),
+        CONTINUE.replace("        continue", "        fill(rows)\n        continue"),
         CONTINUE.replace("rows[i].startswith('#')", "read() is None"),
         BISECT.replace("lo = mid", "lo = mid + 1"),
+        f"{BISECT}\n    if hi - lo == 1: break",
     ],
 )
 def test_a_loop_that_may_end(source):
@@ -90,3 +94,8 @@ def test_an_attribute_that_cells_set_is_no_property():
     assert judged("while not job.done:\n    time.sleep(1)", own).kind == "polled"
     asks = f"{own}\nclass Remote:\n    @property\n    def done(self): return ask(self)"
     assert judged("while not job.done:\n    time.sleep(1)", asks) is None
+
+
+def test_a_loop_that_is_to_go_on_until_it_is_interrupted():
+    assert judged("while running:\n    step()", "running = True") is None
+    assert judged("try:\n    while n < most:\n        step(next(items))\nexcept StopIteration: pass") is None
