@@ -42,32 +42,15 @@ class Columns:
 
 
 def columns_read(call: Call, code: Notebook) -> Columns:
-    """Return which columns of the file are used. What the code creates before, `df["total"] = …`, is none of them."""
-    return columns_of(*_frame_of(call, code), code)
+    """Return which columns of the file are used; those that the code creates before are none of them."""
+    return columns_of(call.node, call.scope, code)
 
 
-def columns_of(made: ast.expr, scope: Scope, code: Notebook) -> Columns:
-    """Return which columns are used of the frame that an expression gives, as a call of a module's function does."""
+def columns_of(made: ast.expr, scope: Scope, code: Notebook, *, is_many: bool = False) -> Columns:
+    """Return which columns are used of the frame that an expression gives, or of many: `map(pd.read_csv, files)`."""
     reader = _Reader(code)
-    is_known = reader.follow(made, scope)
+    is_known = reader.follow_many(made, scope) if is_many else reader.follow(made, scope)
     return Columns(tuple(reader.read), is_known and bool(reader.read))
-
-
-def _frame_of(call: Call, code: Notebook) -> tuple[ast.expr, Scope]:
-    """Return the expression that stands for the whole frame: the read itself, or what concat makes of many."""
-    node, scope = call.node, call.scope
-    match call.statement:
-        case ast.Assign(
-            targets=[ast.Name(id=name)], value=ast.ListComp(elt=one) | ast.Call(args=[ast.ListComp(elt=one)])
-        ) if one is node:
-            for whole in code.calls_in([scope], "pandas.concat"):
-                uses = scope.named(name)
-                match whole.node.args[:1], uses:
-                    case [ast.ListComp(elt=inner)], _ if inner is node:
-                        return whole.node, scope
-                    case [ast.Name(id=parts)], [_, _] if parts == name:  # made, and put together
-                        return whole.node, scope
-    return node, scope
 
 
 class _Name(NamedTuple):
@@ -105,9 +88,43 @@ class _Reader:
                 return self._given_back(scope)
             case ast.Call(func=ast.Name(id="len")) | ast.Delete():
                 return True
+            case ast.ListComp(elt=one) | ast.GeneratorExp(elt=one) if one is node:
+                return self.follow_many(use, scope)
+            case ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name))):
+                return self._list(name, scope)
             case ast.Call(func=function) if function is not node:
                 return self._handed_on(node, use, scope)
         return False
+
+    def follow_many(self, node: ast.expr, scope: Scope) -> bool:
+        """Follow many frames, `[read(f) for f in files]`, to where they are put together."""
+        use = _parent(node, scope)
+        match use:
+            case ast.Call(func=ast.Name(id="list" | "tuple")):
+                return self.follow_many(use, scope)
+            case ast.Call(args=[first, *_]) if first is node:
+                return self.code.qualified(use.func, scope) == "pandas.concat" and self.follow(use, scope)
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                return self._list(name, scope)
+        return False
+
+    def _list(self, name: str, scope: Scope) -> bool:
+        """Follow a list of frames that is filled, and put together, and used for nothing else."""
+        if not self._enter((name, scope)):
+            return True  # it was followed from another frame that is put into it
+        joined: list[ast.Call] = []
+        for node in scope.names:
+            if not isinstance(node, ast.Name) or node.id != name or isinstance(node.ctx, ast.Store):
+                continue
+            match _parent(node, scope):
+                case ast.Attribute(attr="append" | "extend") | ast.Call(func=ast.Name(id="len")):
+                    pass
+                case ast.Call(func=function) as call if self.code.qualified(function, scope) == "pandas.concat":
+                    joined.append(call)
+                case _:
+                    return False
+        self._depth -= 1
+        return len(joined) == 1 and self.follow(joined[0], scope)
 
     def _note(self, names: list[str] | None) -> bool:
         self.read.update(dict.fromkeys(name for name in names or () if name not in self.made))
@@ -118,10 +135,9 @@ class _Reader:
         if isinstance(key, ast.Compare | ast.BinOp | ast.UnaryOp) or self._is_mask(key, scope):
             return self.follow(use, scope)  # what the mask is made of is another use
         texts = self._texts(key, scope)
-        if texts and isinstance(use.ctx, ast.Store) and not isinstance(_parent(use, scope), ast.AugAssign):
-            self.made.update(texts)
-            return True
-        return self._note(texts)
+        is_made = isinstance(use.ctx, ast.Store) and not isinstance(_parent(use, scope), ast.AugAssign)
+        self.made.update(texts or () if is_made else ())
+        return bool(texts) if is_made else self._note(texts)
 
     def _texts(self, node: ast.expr, scope: Scope) -> list[str] | None:
         """Return the texts that an expression stands for, also by a name: `COLUMNS`, `self.keys`."""

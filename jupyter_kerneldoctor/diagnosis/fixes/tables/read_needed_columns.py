@@ -4,14 +4,20 @@ from collections.abc import Iterator
 from ...argument_dicts import entries, give_argument, hidden_arguments
 from ...calls import calls_at
 from ...code.notebook import Call
+from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.columns import columns_read
+from ...frameworks.columns import columns_of, columns_read
 from ...units import enumeration, quote
 
 _ARGUMENTS = {"pandas.read_csv": "usecols", "pandas.read_table": "usecols", "pandas.read_parquet": "columns"}
 _NAMED = ("index_col", "parse_dates")
 """Arguments that may name columns, too."""
 _OTHER_NAMES = ("names", "header", "usecols", "columns", "nrows", "chunksize", "iterator")
+
+_FILLED = (
+    "parts = []\n    for f in fs:\n        df = pd.read_csv(f{cut})\n        df['day'] = f\n"
+    "        parts.append(df[df.n > 3])\n    return pd.concat(parts)"
+)
 
 
 class ReadNeededColumns(Fix):
@@ -84,6 +90,24 @@ class ReadNeededColumns(Fix):
             "t = pd.read_csv(p, **HOW)\nt['n'].sum()",
             becomes={1: "import pandas as pd\nHOW = {'sep': ';', 'decimal': ',', \"usecols\": ['n']}"},
         ),
+        *(
+            Case(
+                f"import pandas as pd\nfrom pandas import read_csv\ndef load(fs):\n    {before}",
+                "df = load(files)\ndf['x'].mean()",
+                becomes={1: f"import pandas as pd\nfrom pandas import read_csv\ndef load(fs):\n    {after}"},
+            )
+            for before, after in (
+                (_FILLED.format(cut=""), _FILLED.format(cut=", usecols=['x', 'n']")),
+                (
+                    "return pd.concat(pd.read_csv(f) for f in fs)",
+                    "return pd.concat(pd.read_csv(f, usecols=['x']) for f in fs)",
+                ),
+                (
+                    "return pd.concat(map(pd.read_csv, fs))",
+                    "return pd.concat((pd.read_csv(one, usecols=['x']) for one in fs))",
+                ),
+            )
+        ),
         Case(
             "import pandas as pd\nclass Loader:\n    def __init__(self, path):\n        self.t = pd.read_csv(path)\n"
             "    def mean(self):\n        return self.t.loc[self.t['k'] > 1, 'v'].mean()",
@@ -147,6 +171,19 @@ class ReadNeededColumns(Fix):
                     f"{enumeration([quote(one) for one in names])}. Cells that come later may need more.",
                     death.memory.missing_bytes,
                 )
+        for call in calls_at(death, "builtins.map"):
+            match call.node.args:
+                case [function, files] if word := _ARGUMENTS.get(death.code.qualified(function, call.scope) or ""):
+                    columns, read = (
+                        columns_of(call.node, call.scope, death.code, is_many=True),
+                        call.scope.segment(function),
+                    )
+                    if columns.are_all and not death.worked_before(call):
+                        new = f"({read}(one, {word}={[*columns.names]}) for one in {call.scope.segment(files)})"
+                        used = enumeration([quote(one) for one in columns.names])
+                        why = f"{quote(call.text)} reads all columns; the code uses {used}. Cells that come later may "
+                        edits = replace(call.scope, call.node, new)
+                        yield Proposal(edits, f"{why}need more.", death.memory.missing_bytes)
 
 
 def _named(call: Call) -> list[str] | None:
