@@ -36,22 +36,22 @@ _CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, g
 
 _ROUNDS = (
     "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, only the newest with "
-    "`deque(maxlen=1000)`, or write the rows to a file every so often."
+    "`deque(maxlen={newest})`, or write the rows to a file every so often."
 )
 _DICT = "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, or only the newest."
 _WRITE = (
-    "from collections import deque\n\n{plain} = deque(maxlen=1000)  # keeps the newest\n\n"
+    "from collections import deque\n\n{plain} = deque(maxlen={newest})  # keeps the newest\n\n"
     "# or write them out and begin anew:\nif len({plain}) >= 10_000:\n"
     "    with open('{file}.txt', 'a') as file:\n        print(*{plain}, sep='\\n', file=file)\n    {plain}.clear()"
 )
 _PICKLE = (
-    "from collections import deque\n\n{plain} = deque(maxlen=1000)  # keeps the newest\n\n"
-    "# or write them out and begin anew:\nimport pickle\n\nif len({plain}) >= 1000:\n"
+    "from collections import deque\n\n{plain} = deque(maxlen={newest})  # keeps the newest\n\n"
+    "# or write them out and begin anew:\nimport pickle\n\nif len({plain}) >= {newest}:\n"
     "    with open('{file}.pickle', 'ab') as file:\n        pickle.dump({plain}, file)  # pickle.load: so many\n"
     "    {plain}.clear()"
 )
-_OLDEST = "if len({plain}) > 1000:\n    del {plain}[next(iter({plain}))]  # forgets the oldest"
-_OF_LISTS = "for kept in {plain}.values():\n    del kept[:-1000]  # keeps the newest of each list"
+_OLDEST = "if len({plain}) > {newest}:\n    del {plain}[next(iter({plain}))]  # forgets the oldest"
+_OF_LISTS = "for kept in {plain}.values():\n    del kept[:-{newest}]  # keeps the newest of each list"
 _GRAPHS = (
     "gained {count:,} tensors while the cell ran, each with all that it was worked out from. Empty it when "
     "`backward()` has run; what is only looked at later can be kept as `tensor.detach()`."
@@ -69,7 +69,7 @@ _LARGE = (
     "\n\n# what is large, into a file of each round:\n"
     "torch.save(model.state_dict(), f'model-{i}.pt')  # Keras: model.save; arrays: np.save"
 )
-_FEW = 8
+_FEW, _NEWEST = 8, 1000
 _NAME = re.compile(r"\w+(?:(?:\[\d+\])?\.\w+)*")  # `callbacks[0].seen`, too
 _GRADIENTS = re.compile(r"\.gradient\(|autograd\.grad\(|\bgrads?\b|gradients")
 _SUMS = (
@@ -122,6 +122,7 @@ class BoundGrowingContainer(Advice):
     FIRES = [
         Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
         Case(_LOOP, held=[Held(-0.5, 1, (replace(_ROWS, item_type="pandas.DataFrame"),))], says=("pickle.dump(rows,",)),
+        Case(_LOOP, held=[Held(-0.5, 1, (replace(_ROWS, items=30),))], says=("deque(maxlen=10)",)),  # of 50 MiB each
         Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
         Case("while True:\n    rows[key()] = read()", held=_dict("object"), says=("del rows[next(iter(rows))]",)),
         Case("while True:\n    rows['x'].append(read())", held=_dict("list"), says=("del kept[:-1000]",)),
@@ -169,9 +170,12 @@ class BoundGrowingContainer(Advice):
         told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
         if not one.with_graph and "." in (one.item_type or ""):
             code = _PICKLE  # of no builtin type: its text may not say all
-        names = {"plain": one.name, "file": one.name.rpartition(".")[2]}
+        newest = _fitting(death, grew, gained)
+        names = {"plain": one.name, "file": one.name.rpartition(".")[2], "newest": str(newest)}
         if not one.with_graph and one.type in ("dict", "defaultdict", "collections.defaultdict"):
             told, code = _DICT, _OF_LISTS if one.item_type == "list" else _OLDEST
+            if code == _OF_LISTS and gained < _FEW:  # how many items its lists have is not known
+                names["newest"] = str(_NEWEST // 10)
         if not one.with_graph and (gradients := _gradients(death, one)) is not None:
             told, code, names = _SUMS, _SUM, {"plain": one.name, "value": gradients}
         elif not one.with_graph and (array := _array(death, one)) is not None:
@@ -179,7 +183,7 @@ class BoundGrowingContainer(Advice):
             names |= dict(zip(("value", "number", "array"), array, strict=True))
         elif not one.with_graph and (entries := _smaller_entries(death, one)) is not None:
             told, code, names = _ENTRIES, "{entries}", {"plain": one.name, "entries": entries}
-        told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained)}"
+        told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained, newest=newest)}"
         return {"name": quote(one.name), "told": told, "code_": code.format(**names)}
 
     def saves(self, death: Death) -> int | None:
@@ -188,6 +192,13 @@ class BoundGrowingContainer(Advice):
         if one is None or not death.memory.grew_here:
             return None
         return death.memory.ramp_bytes * 8 // 10 if one.with_graph else one.grew_bytes or one.bytes
+
+
+def _fitting(death: Death, grew: int, gained: int) -> int:
+    """Return how many items to keep: those that fit into half of the room, and a thousand at most."""
+    fit = (death.room_bytes or 0) // 2 * gained // grew if gained > 1 and grew else _NEWEST
+    digit = 10 ** (len(str(fit)) - 1)
+    return _NEWEST if fit >= _NEWEST or not death.room_bytes else max(1, fit // digit * digit)
 
 
 def _stores(death: Death, container: Grown) -> Iterator[Store]:
