@@ -8,6 +8,7 @@ imported: a recording may be diagnosed where there is none, and its import costs
 import ast
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,8 @@ _HELP = re.compile(r"[ \t]*(?=%{0,2}(?!\d)[\w*]+(?:\.\w+|\[[^\]]*\])*\?\??[ \t]*
 _TOKEN = re.compile(r"""#.*|\"\"\"|'''|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|\\.?|[()\[\]{}]""")
 _WORD = re.compile(r"\w+")
 _FORMATTED = re.compile(r"""\b(?:[fF][rR]?|[rR][fF])["']""")
+_LONG_NUMBER = re.compile(r"0[xXoObB][\da-fA-F_]{3000}")
+_MOST_BITS = 14_000  # Python writes down no number of more than 4300 digits
 _MARKS = "([{,;:<\"'"
 _MOST_COSTLY = 400_000
 LINE_END = re.compile(r"\r\n|\r|\n")  # what Python's tokenizer takes for one
@@ -91,7 +94,8 @@ def sole_statement(source: str) -> ast.stmt | None:
     masked = mask(source)
     if masked is None:
         return None
-    magics = {masked.text.count("\n", 0, start) + 1 for start, _ in masked.spans}
+    starts = [start for start, _ in _lines(masked.text)]
+    magics = {bisect_right(starts, start) for start, _ in masked.spans}
     # `%time x = f()` is one statement, of which the magic's name is masked as another one.
     body = [node for node in masked.tree.body if not (_is_mask(node) and node.lineno in magics)] or masked.tree.body
     is_on_one_line = len({node.lineno for node in masked.tree.body}) == 1
@@ -151,6 +155,7 @@ def _is_mask(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value == 0
 
 
+@lru_cache(maxsize=64)
 def parsing_cost(source: str) -> float:
     """Return about how many microseconds it takes to parse a text; a word costs some 5, whatever it is, a mark 3."""
     braces = source.count("{") if _FORMATTED.search(source) else 0
@@ -168,7 +173,13 @@ def _parse(text: str) -> ast.Module | None:
             tree: ast.Module = compile(text, "<cell>", "exec", flags=_COMPILE_FLAGS, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return None
-    return tree
+    return None if _LONG_NUMBER.search(text) and _has_a_huge_number(tree) else tree
+
+
+def _has_a_huge_number(tree: ast.Module) -> bool:
+    """Whether a number is in it that has no text: to look at it would raise ValueError in every rule."""
+    numbers = (one.value for one in ast.walk(tree) if isinstance(one, ast.Constant) and isinstance(one.value, int))
+    return any(one.bit_length() > _MOST_BITS for one in numbers)
 
 
 @lru_cache(maxsize=64)

@@ -30,7 +30,7 @@ _OPERANDS = (
     *(ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp),
 )
 """What an operator or a method may follow as it is written."""
-_DEEPEST = 400
+_DEEPEST = 200
 """More parts in parts nobody writes; to follow them takes long, and then fails."""
 
 

@@ -188,6 +188,7 @@ class Tensors:
             return Kind.TENSOR
         if inner in self._given:
             return Kind.OTHER  # it calls itself
+        self.code.spend(25)  # as what it gives depends on the call, none is known from another one
         given = self.origins.arguments(node, inner)
         self._given[inner] = {name: self.kind(value, scope, depth) for name, value in given.items()}
         try:

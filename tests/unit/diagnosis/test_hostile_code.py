@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.code.cellsource import parsing_cost
 from jupyter_kerneldoctor.diagnosis.code.notebook import CodeTooLargeError, Notebook
 from jupyter_kerneldoctor.diagnosis.code.shell import shell_kills
 from jupyter_kerneldoctor.diagnosis.code.values import Values
-from jupyter_kerneldoctor.diagnosis.examples import MIB
+from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
 from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.diagnosis.proposals import ask
 from jupyter_kerneldoctor.recording.events import Held, NamedObject, Namespace
@@ -211,6 +212,13 @@ def test_what_is_nested_too_deeply_is_too_large():
     code = Notebook([Cell("x = " + " + ".join(["x"] * 900))])
     with pytest.raises(CodeTooLargeError):
         code.module(0)
+
+
+def test_a_number_that_python_cannot_write_down_takes_no_cause_its_say():
+    number = "0x" + "f" * 5000
+    death = Case("import os", f"os.kill({number}, {number})", cause="oom-cgroup").death()
+    assert death.code.module(1) is None
+    assert diagnose(recording(f"os.kill({number}, {number})", signal="SIGSEGV")).cause.id == "segfault"
 
 
 def test_an_object_that_is_what_its_own_method_gives_has_no_class():

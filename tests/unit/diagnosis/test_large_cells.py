@@ -71,6 +71,18 @@ CASES = {
     "classes that are derived from each other": (EXIT, ["class A(B): pass\nclass B(A): pass\n" * 500 + "A().f()"]),
     "marks without a word": (MEMORY, [*["[];" * 20_000 + "torch"] * 50, TORCH + "x = x + x"]),
     "dollars": (KILLED, ["import os\n!kill " + "$" * 100_000]),
+    "functions that each call two others": (
+        MEMORY,
+        [
+            TORCH + "".join(f"def f{i}(x): return f{i + 1}(x) + f{i + 2}(x)\n" for i in range(300)),
+            "for x in y:\n  losses.append(f0(model(x)) + f0(x) + f1(x) + f2(x) + f0(f1(x)))",
+        ],
+    ),
+    "a long chain in a loop": (
+        MEMORY,
+        [TORCH + "losses = []\n", "for x in a" + ".b" * 385 + ".parameters(): losses.append(model(x))"],
+    ),
+    "36,000 magics": (KILLED, [TORCH + "%time f(x)\n?x\nx??\n!ls $x {x}\n%%time\n%lsmagic\n" * 6000]),
     "nearly Python": (EXIT, ["%matplotlib\n" + "x = x + x\n" * 12_000 + ")"]),
 }
 
