@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.notebook import Call
+from ...code.origins import Origins, all_origins
 from ...code.scopes import Scope
 from ...edits import Changes, import_as, replace, replace_by_lines, set_argument, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -38,6 +39,13 @@ class DowncastFloat32(Fix):
             "images = np.stack([load(i) for i in range(N)])",
             "X = images / 255.0",
             becomes="X = images / np.float32(255.0)",
+        ),
+        Case(  # what is subtracted would make it float64 again
+            "import numpy as np\nMEAN, STD = np.array([0.4]), 0.2\n"
+            "def load(i): return np.zeros((300, 300, 3), dtype=np.uint8)",
+            "images = np.stack([load(i) for i in range(1200)])",
+            "X = (images / 255.0 - MEAN) / STD",
+            becomes="X = (images / np.float32(255.0) - MEAN.astype(np.float32)) / STD",
         ),
         Case(
             "import numpy as np\npics = [np.zeros((300, 300, 3), dtype='uint8') for i in range(1000)]",
@@ -97,10 +105,50 @@ def doubles(death: Death) -> Iterator[tuple[ast.expr, Scope, Changes]]:
                         yield node, scope, _as_single(node, owner, scope, death)
                 case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
                     value = death.values.of(left, scope)
-                    if is_array(value) and value is not None and "int" in (value.dtype or ""):
-                        name, imported = import_as(scope, death.code, "numpy", "np")
-                        new = replace(scope, by, f"{name}.float32({scope.segment(by)})")
-                        yield node, scope, imported + new
+                    is_whole = is_array(value) and value is not None and "int" in (value.dtype or "")
+                    if is_whole and (edits := _divided_as_single(node, by, scope, death)) is not None:
+                        yield node, scope, edits
+
+
+def _divided_as_single(node: ast.expr, by: ast.expr, scope: Scope, death: Death) -> Changes | None:
+    """Return the edit of `X / 255.0`, and of the arrays of float64 around it; None where one of these is not known."""
+    name, edits = import_as(scope, death.code, "numpy", "np")
+    edits += replace(scope, by, f"{name}.float32({scope.segment(by)})")
+    for one in _partners(node, scope):
+        is_double_too = _is_array_of_double(one, scope, death)
+        if is_double_too is None:
+            return None
+        if is_double_too:
+            edits += replace(scope, one, f"{scope.segment(one)}.astype({name}.float32)")
+    return edits
+
+
+def _partners(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """Yield the other sides of the arithmetic around an array: one of float64 among them makes all of it float64."""
+    for one in scope.inside(scope.tree.statements[node]):
+        if isinstance(one, ast.BinOp) and one is not node:
+            for side, other in ((one.left, one.right), (one.right, one.left)):
+                if any(part is node for part in ast.walk(side)):
+                    yield other
+
+
+def _is_array_of_double(node: ast.expr, scope: Scope, death: Death) -> bool | None:
+    """Whether an expression is an array that may be of float64; None where it may be no number, and no array."""
+    if isinstance(node, ast.Constant):
+        return False
+    if (value := death.values.of(node, scope)) is not None and value.dtype is not None:
+        return value.dtype == "float64"
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return None
+    made = [
+        (one, death.code.qualified(one.func, where))
+        for one, where in all_origins(node, scope, death.code)
+        if isinstance(one, ast.Call)
+    ]
+    if any((name or "").startswith("numpy.") for _, name in made):
+        return True
+    given = Origins(death.code).of(node, scope)
+    return False if given and all(isinstance(one.node, ast.Constant) for one in given) else None
 
 
 def _makes_floats(call: Call, death: Death) -> bool:
