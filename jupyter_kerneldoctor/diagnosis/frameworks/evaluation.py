@@ -8,13 +8,16 @@ from ..code.calls import plain_names
 from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins
 from .gradients import (
+    CUTS,
     backward_below,
     graph_is_off_at,
     hides_gradients,
+    is_cut,
     reached_by_gradients,
     records_graph,
     sources_of_gradients,
 )
+from .kept import outliving
 from .torch import Kind, Tensors, is_module_class
 from .untrained import calls_of_untrained
 
@@ -54,7 +57,7 @@ def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call,
         calls = [one for one in scope.calls if tensors.kind(one.func, scope) is Kind.MODULE]
         if is_forward(scope, code):
             reached = reached_by_gradients(code)
-            passed = any(one in reached for one in calls)
+            passed = any(one in reached for one in calls) and not _hands_on(scope, code)
             yield from ((one, scope) for one in calls if passed and one not in reached)
             continue
         for call in scope.calls:
@@ -69,12 +72,35 @@ def _runs_network(call: ast.Call, scope: Scope, tensors: Tensors, needed: set[as
     inner = tensors.origins.called(call.func, scope) if depth < _DEEPEST else None
     if inner is None or inner is scope or backward_below(inner.node, inner, tensors.origins):
         return False
+    if any(isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Store) for one in inner.nodes):
+        return False  # what it gives may be read there: `self.out = self.net(x)`
+    if any(True for _ in outliving(inner)):
+        return False
     is_own = is_forward(inner, tensors.code)
     for one in inner.calls:
         is_shared = one in needed or is_own  # else it is told by itself
         if is_shared and tensors.kind(one.func, inner) is Kind.MODULE:
             return not graph_is_off_at(one, inner, tensors.code)
         if is_shared and _runs_network(one, inner, tensors, needed, depth + 1):
+            return True
+    return False
+
+
+def _hands_on(method: Scope, code: Notebook) -> bool:
+    """Whether a network's methods store what is read elsewhere with its graph: `self.aux_loss`, added to the loss."""
+    methods = [one for one in code.scopes(method.cell) if one.owner == method.owner and one.function != "__init__"]
+    stores = {
+        one: scope.statement_of(one)
+        for scope in methods
+        for one in scope.nodes
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+    }
+    names = {one.attr for one in stores} | {name.removeprefix("self.") for one in methods for _, name in outliving(one)}
+    for scope in dict.fromkeys((*code.running, *methods)) if names else ():
+        cut = {part for call in scope.calls if is_cut(call, CUTS) for part in ast.walk(call)}
+        reads = [one for one in scope.nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
+        kept = [one for one in reads if one.attr in names and one not in cut]
+        if any(scope.statement_of(one) not in stores.values() for one in kept):
             return True
     return False
 

@@ -96,6 +96,7 @@ class ReleaseBeforeRebind(Fix):
             yield Proposal(edits, why, min(before // 2, memory.missing_bytes or 0))
 
 
+_DEEPEST, _MOST_ENTRIES = 2, 20  # dicts in dicts, and what they hold
 _MUCH = 0.3  # of the limit
 _HELD = 0.5  # of what was in use when the cell began
 
@@ -134,9 +135,12 @@ def _is_read(name: str, statement: ast.Assign, code: Notebook) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in used)
 
 
-def _is_large(node: ast.expr, scope: Scope, tensors: Tensors) -> bool:
+def _is_large(node: ast.expr, scope: Scope, tensors: Tensors, depth: int = 0) -> bool:
     """Whether an expression gives a network, an optimizer, or an object of the user's that has one of them."""
     for one, where in all_origins(node, scope, tensors.code):
+        values = one.values if isinstance(one, ast.Dict) and depth < _DEEPEST else ()
+        if any(_is_large(value, where, tensors, depth + 1) for value in values[:_MOST_ENTRIES]):
+            return True
         if not isinstance(one, ast.Call):
             continue
         if tensors.kind(one, where) is Kind.MODULE:

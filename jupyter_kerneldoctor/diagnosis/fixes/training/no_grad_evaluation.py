@@ -122,6 +122,20 @@ class NoGradEvaluation(Fix):
                 "opts = [torch.optim.SGD(one.parameters(), 1) for one in both]",
             )
         ),
+        # the function leaves what the backward pass starts from in an attribute
+        Case(
+            _NET + "class Step:\n    def forward(self): self.out = net(self.x)\n    def learn(self, x):\n"
+            "        self.x = x\n        self.forward()\n        self.out.mean().backward()",
+            "step = Step()\nfor x in batches:\n    step.learn(x)",
+        ),
+        # so does the network
+        Case(
+            _NET + "class Experts(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.gate, self.body = torch.nn.Linear(9, 9), torch.nn.Linear(9, 9)\n"
+            "    def forward(self, x):\n        gates = self.gate(x)\n        self.balance = gates.var()\n"
+            "        return self.body(x)\nmodel = Experts()",
+            "for x in batches:\n    (model(x).mean() + sum(one.balance for one in model.modules())).backward()",
+        ),
         # the gradients go through it, to what is trained
         Case(
             _NET + "judge = torch.nn.Linear(9, 9)\nopt = torch.optim.SGD(net.parameters(), 1)",
