@@ -1,7 +1,11 @@
 import ast
+from collections.abc import Iterator
+from dataclasses import replace
 
 from ...code.notebook import Scope
-from ...fix import Advice, Case, Death
+from ...edits import Changes
+from ...edits import replace as put
+from ...fix import Advice, Case, Death, Proposal
 
 _COMPILED = "import numpy as np\nfrom numba import njit\n@njit\ndef fill(a, n):\n    for i in range(n): a[i] = i"
 _COMPILERS = ("numba.jit", "numba.njit", "numba.vectorize", "numba.guvectorize")
@@ -12,7 +16,7 @@ class BoundscheckNumba(Advice):
 
     What it does: Code that numba compiled does not check indices: `a[n]` of an array of n items writes into memory of
     something else. With `boundscheck=True` it raises an `IndexError` that names the line. Find the loop that goes too
-    far with it, and take it away again afterwards.
+    far with it, and take it away again afterwards. The edit does so in the functions that ran.
 
     When it is offered: Native code crashed or damaged memory, and the cells compile a function with numba that stores
     or reads by an index.
@@ -29,11 +33,21 @@ class BoundscheckNumba(Advice):
     snippet = "{decorated}\n{define}\n    ...\n\n# or look at it in Python, not compiled:\n{name}.py_func(...)"
 
     FIRES = [
-        Case(_COMPILED, "fill(np.zeros(10), 10**7)", cause="segfault", says=("@njit(boundscheck=True)", "`fill`")),
+        Case(
+            _COMPILED,
+            "fill(np.zeros(10), 10**7)",
+            cause="segfault",
+            becomes={1: _COMPILED.replace("@njit", "@njit(boundscheck=True)")},
+            says=("@njit(boundscheck=True)", "`fill`"),
+        ),
         Case(
             "import numba as nb\n@nb.jit(nopython=True)\ndef count(v, out):\n    for x in v: out[x] += 1",
             "count(v, out)\nz = 1",
             cause="heap-corruption",
+            becomes={
+                1: "import numba as nb\n@nb.jit(nopython=True, boundscheck=True)\n"
+                "def count(v, out):\n    for x in v: out[x] += 1"
+            },
             says=("@nb.jit(nopython=True, boundscheck=True)",),
         ),
     ]
@@ -43,6 +57,17 @@ class BoundscheckNumba(Advice):
         Case("def njit(f): return f\n@njit\ndef f(a): a[0] = 1", "f(x)", cause="segfault"),
         Case(_COMPILED, "fill(a, 9)"),
     ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Give the compiled functions that ran the check."""
+        ran = [scope for scope in death.code.running.functions if _decorator(scope, death) is not None]
+        edits = tuple(change for scope in ran for change in _checked(scope, death))
+        for one in super().propose(death):
+            yield replace(one, edits=edits)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - what is left is advice
+        """Whether there is nothing more to edit."""
+        return not any(one.edits for one in self.propose(after))
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the compiled function that ran, or else the newest that the cells define: the damage may be older."""
@@ -55,6 +80,16 @@ class BoundscheckNumba(Advice):
                 name, head = scope.function, f"def {scope.function}({ast.unparse(scope.arguments)}):"
                 return {"compiled": f"`{name}`", "name": name, "decorated": found, "define": head}
         return None
+
+
+def _checked(scope: Scope, death: Death) -> Changes:
+    """Return the edit of the decorator of a function that `jit` or `njit` compiles."""
+    text = _decorator(scope, death)
+    for one in scope.decorators if text is not None else ():
+        function = one.func if isinstance(one, ast.Call) else one
+        if death.code.qualified(function, scope.parent or scope) in _COMPILERS[:2]:
+            return put(scope, one, (text or "").removeprefix("@"))
+    return ()
 
 
 def _decorator(scope: Scope, death: Death) -> str | None:
