@@ -148,8 +148,7 @@ class Death(DeathSite):
         """The calls that fit the end and that a cell gave to a timer or thread; none where the last one explains it."""
         if self.own_signals or self.crash_line is not None:
             return ()
-        found = self.find(deferred_calls) or ()
-        return tuple((cell, call) for cell, call in found if self._fits_the_end(call))
+        return tuple((cell, call) for cell, call in self.find(deferred_calls) or () if self._fits_the_end(call))
 
     @cached_property
     def timer(self) -> Timer | None:

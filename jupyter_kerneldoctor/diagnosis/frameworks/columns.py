@@ -9,12 +9,10 @@ from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
 
-_OF_FRAMES = frozenset(
-    {
-        *("T", "at", "attrs", "axes", "columns", "dtypes", "empty", "flags", "iat", "iloc", "index", "loc", "ndim"),
-        *("plot", "shape", "size", "sparse", "style", "values"),
-    }
-)
+_OF_FRAMES = {
+    *("T", "at", "attrs", "axes", "columns", "dtypes", "empty", "flags", "iat", "iloc", "index", "loc", "ndim"),
+    *("plot", "shape", "size", "sparse", "style", "values"),
+}
 """Attributes of every data frame: any other that is not called is a column."""
 _MOST_COLUMNS = 8
 _DEEPEST = 6  # names, attributes and functions that a frame is handed on to
