@@ -231,6 +231,17 @@ def is_cut(node: ast.AST, cuts: frozenset[str]) -> bool:
     return False
 
 
+def _entry_of(node: ast.expr) -> str | None:
+    """Return the name of what an expression is an entry of: `d` for `d["a"]` and for `d.setdefault("a", [])`."""
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Subscript(value=inner) | ast.Call(func=ast.Attribute(attr="setdefault", value=inner)):
+                node = inner
+            case _:
+                return None
+    return node.id
+
+
 def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:
     """Return what was added to a name, `total += loss`, and what was put into it, `losses.append(loss)`."""
     found: list[tuple[ast.AST, Scope]] = []
@@ -240,8 +251,8 @@ def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:
                 found.append((value, scope))
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=target))], value=value) if target == name.id:
                 found.append((value, scope))
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=target)), args=given) if target == name.id:
-                found += [(one, scope) for one in given]
+            case ast.Call(func=ast.Attribute(value=owner), args=given, keywords=words) if _entry_of(owner) == name.id:
+                found += [(one, scope) for one in (*given, *(word.value for word in words))]
             case ast.For(target=target, iter=iterated) if name.id in {
                 one.id for one in ast.walk(target) if isinstance(one, ast.Name)
             }:

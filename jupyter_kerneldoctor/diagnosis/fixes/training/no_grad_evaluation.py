@@ -122,6 +122,14 @@ class NoGradEvaluation(Fix):
                 "opts = [torch.optim.SGD(one.parameters(), 1) for one in both]",
             )
         ),
+        # what goes into a dict by name, or into one of its lists
+        *(
+            Case(
+                _NET + f"def parts(x):\n    d = {{}}\n    d.{put}\n    return d",
+                "for x in batches:\n    sum(torch.stack(one).sum() for one in parts(x).values()).backward()",
+            )
+            for put in ("update(main=[net(x).mean()])", "setdefault('main', []).append(net(x).mean())")
+        ),
         # the function leaves what the backward pass starts from in an attribute
         Case(
             _NET + "class Step:\n    def forward(self): self.out = net(self.x)\n    def learn(self, x):\n"
