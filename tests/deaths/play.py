@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _ACTION_AFTER_S = 2.0
 _READY_S = 60.0
+_OBEYS_S = 10.0
+"""An exit() is obeyed after the cell, and a busy machine takes its time for that."""
 
 
 @dataclass
@@ -96,7 +98,8 @@ def _run_cells(case: Case, host: Host) -> tuple[str, str | None]:
         message_id = host.client.execute(source)
         if last:
             _act(case, host)
-        ended, error = _wait(host, message_id, case.patience_s if number else _READY_S)
+        obeys_s = _OBEYS_S if last and case.ends.startswith("exit") else 1.0
+        ended, error = _wait(host, message_id, case.patience_s if number else _READY_S, obeys_s)
         if ended != "lives":
             return "restarted" if case.then == "restart while busy" and ended != "hangs" else ended, error
     return "lives", error
@@ -119,15 +122,15 @@ def _act(case: Case, host: Host) -> None:
         timer.start()
 
 
-def _wait(host: Host, message_id: str, patience_s: float) -> tuple[str, str | None]:
-    """Wait for the end of a cell, or of the kernel; return it, and the cell's exception."""
+def _wait(host: Host, message_id: str, patience_s: float, obeys_s: float) -> tuple[str, str | None]:
+    """Wait for the end of a cell, and `obeys_s` for that of the kernel; return it, and the cell's exception."""
     deadline = time.monotonic() + patience_s
     idle_since: float | None = None
     error: str | None = None
     while time.monotonic() < deadline:
         if (ended := host.ended()) is not None:
             return ended, error
-        if idle_since is not None and time.monotonic() - idle_since > 1.0:  # an exit() is obeyed after the cell
+        if idle_since is not None and time.monotonic() - idle_since > obeys_s:
             return "lives", error
         try:
             message = host.client.get_iopub_msg(timeout=0.2)
