@@ -14,11 +14,11 @@ def settled(death: Death, certainty: Certainty, family: Family, *, general: bool
 
     A call in the cell that ends the kernel leaves little to other causes. Without the exit status nothing is proven,
     unless the system's log tells of the end; and a cause that only names the end has nothing else to go by. Nor has one
-    where two cells may have been running, but for a crash: the signal tells of that.
+    where two cells may have been running.
     """
     if death.incident is not None or not death.is_unasked_end:
         return certainty
-    if general and death.next_cell is not None and family != Family.NATIVE_CRASH:  # whichever cell: native code crashed
+    if general and death.next_cell is not None:
         certainty = certainty.lowered()
     if _has_ended_itself(death) and not _is_none_of_its_own(death, family):
         return min(certainty, Certainty.WEAK)
