@@ -48,6 +48,8 @@ T = TypeVar("T")
 
 _LOOK_S = 0.5
 _DEAF_S = 0.02
+_SHORT_CELL_S = 0.003
+"""So long a message waits between cells: the end of a short cell is read along with its start."""
 _READ_AGAIN_S = 0.25
 """Messages are read at least so often, whatever `poll` says."""
 
@@ -153,7 +155,8 @@ class Watcher:
 
         Waking us costs the kernel more than the message itself (some 15 us). So while a cell runs we do not listen for
         a moment after a message but look again ourselves; the messages wait in the socket, and a death wakes us in any
-        case. Between cells we listen, so that the next cell is on disk at once, should we be killed along with it.
+        case. Between cells we listen, so that the next cell is soon on disk, should we be killed along with it; until
+        then it is in `recording.newest_cell`.
         """
         until = min((observer.due_mono_s for observer in self._observers), default=now + _LOOK_S)
         deaf = now < self._deaf_until
@@ -168,6 +171,8 @@ class Watcher:
             os.read(self._wakes_fd, 64)
             self._woken()
         self._has_message = not self._listens or self._inbox.fileno() in ready
+        if self._listens and self._has_message and not self._watched.is_busy:
+            self._has_message, self._deaf_until = False, time.monotonic() + _SHORT_CELL_S
         return self._pidfd in ready if self._pidfd is not None else not is_alive(self._watched.kernel)
 
     def _listen(self, listens: bool) -> None:

@@ -74,9 +74,6 @@ class SystemStateObserver(Observer):
 
     def turn(self, now_mono_s: float) -> None:
         """Read everything; write the first time, and when something notable has changed."""
-        if now_mono_s < self._next_idle_mono_s and not self._watched.is_busy:
-            self.due_mono_s = self._next_idle_mono_s
-            return
         self._next_idle_mono_s = now_mono_s + _AFTER_CELLS_S
         with self._pace:
             self._look(now_mono_s)
@@ -94,6 +91,8 @@ class SystemStateObserver(Observer):
         if kind in ("cell_start", "cell_end"):
             self._wait_s = _FIRST_S
             self.due_mono_s = min(self.due_mono_s, max(now_mono_s + _FIRST_S, self._pace.next_mono_s))
+            if not self._watched.is_busy:
+                self.due_mono_s = max(self.due_mono_s, self._next_idle_mono_s)
         elif kind == "incident":
             self._look(now_mono_s)
             self.write("incident")
