@@ -21,6 +21,9 @@ _CLIMBED = 0.2
 USED_UP = 0.99
 """From this share of a limit on, what is left is less than Python asks for at once, for whatever it does."""
 
+_LARGE_STACK_BYTES = 1 << 30
+"""Where more than this is left, no limit on memory keeps a thread from its stack."""
+
 _ADDRESSES = 1 << 47
 """What a process can address on common 64-bit machines; a request beyond it is a mistake, not a need."""
 
@@ -65,6 +68,12 @@ def refusals(
     limits = _rlimits(state, ram_bytes, asked_bytes, grew_bytes or 0, refused=refused)
     found = (*limits, *_overcommit(state, ram_bytes, asked_bytes))
     return tuple(sorted(found, key=lambda refusal: not refusal.proven))
+
+
+def without_room_for_a_stack(state: Environment) -> tuple[Refusal, ...]:
+    """Return the limits of the process that are nearly used up: below them another thread may get no stack."""
+    found = _rlimits(state, None, _LARGE_STACK_BYTES, 0, refused=False)
+    return tuple(one for one in found if one.proven and (one.used_bytes or 0) >= NEAR * one.limit_bytes)
 
 
 def _rlimits(

@@ -6,7 +6,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.ending import CRASHES, FROM_OUTSIDE
 from ..analysis.incident_site import that_it_was_raised
-from ..analysis.memory_refusals import NEAR, Refusal, is_used_up, refusals
+from ..analysis.memory_refusals import NEAR, Refusal, is_used_up, refusals, without_room_for_a_stack
 from ..analysis.traceback import fatal_message
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
@@ -28,10 +28,11 @@ class AllocationRefused(Cause):
     Rust ends the program; some libraries do not check the answer, and crash.
 
     How it is recognised: By the last words ("terminate called after throwing an instance of 'std::bad_alloc'", "memory
-    allocation of N bytes failed") or by the `MemoryError`. The limit is named where it is known: a limit of this
-    process (getrlimit(2): RLIMIT_AS, `ulimit -v`, RLIMIT_DATA, `ulimit -d`), what the machine promises to all programs
-    (overcommit mode 2), or a single request larger than memory and swap together (mode 0). A crash with the memory of
-    the process at its limit, or growing towards it, is only likely to be this.
+    allocation of N bytes failed") or by the `MemoryError`; also by a thread that could not be started with a limit of
+    memory nearly used up. The limit is named where it is known: a limit of this process (getrlimit(2): RLIMIT_AS,
+    `ulimit -v`, RLIMIT_DATA, `ulimit -d`), what the machine promises to all programs (overcommit mode 2), or a single
+    request larger than memory and swap together (mode 0). A crash with the memory of the process at its limit, or
+    growing towards it, is only likely to be this.
 
     What to do: Ask for less: a smaller dtype or batch, the work in pieces. Or have the limit raised: `ulimit -v`, the
     batch system's memory request. Where the number asked for is absurd, look for a negative or mistaken size.
@@ -42,7 +43,7 @@ class AllocationRefused(Cause):
     id = "allocation-refused"
     title = "Memory was refused"
     family = Family.MEMORY
-    incidents = frozenset({"memory-error", "no-memory-for-process"})
+    incidents = frozenset({"memory-error", "no-memory-for-process", "no-threads"})
     last_words = (
         r"terminate called after throwing an instance of '(?:St9bad_alloc|std::bad_alloc)'",
         r"uncaught exception of type std::bad_alloc",
@@ -87,6 +88,8 @@ class AllocationRefused(Cause):
                 incident, ": DuckDB had neither memory below its limit nor room in temporary files"
             )
             return self.finding(death, Certainty.PROVEN, told, (raised,), title="DuckDB was out of memory")
+        if incident.kind == "no-threads":
+            return self._without_a_stack(death, incident)
         asked = incident.asked_bytes
         reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=True)
         return self.finding(
@@ -96,6 +99,16 @@ class AllocationRefused(Cause):
             (*_raised(death, incident), *_asked(asked, reasons), *_limits(death, reasons)),
             summary="Memory was refused",
         )
+
+    def _without_a_stack(self, death: Death, incident: Incident) -> CauseFinding | None:
+        """Explain a thread that could not be started as there was no memory for its stack."""
+        reasons = without_room_for_a_stack(death.environment)
+        if not reasons:
+            return None
+        told = f"No memory was left for another thread {death.where()}: {reasons[0].reached}."
+        stacks = Evidence("Each thread reserves memory for its stack, 8 MiB as a rule.", source="pthread_create(3)")
+        pieces = (that_it_was_raised(incident), *_limits(death, reasons), stacks)
+        return self.finding(death, Certainty.STRONG, told, pieces, summary="No memory for another thread")
 
     def fires_on(self) -> Iterable[Recording]:
         """C++ and Rust below a limit, more than the machine has, and a crash with the address space used up."""

@@ -5,6 +5,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.environment import Environment
 from ..analysis.incident_site import that_it_was_raised
+from ..analysis.memory_refusals import without_room_for_a_stack
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
 from ..examples import cell_file, crash_report, recording
@@ -25,8 +26,8 @@ class ThreadLimit(Cause):
     How it is recognised: By the last words: "pthread_create failed", "Thread creation failed", "Resource temporarily
     unavailable" with a thread (pthread_create(3), EAGAIN). Or an error of that kind was raised, which the kernel
     survives. The limit is named where it is known: that of the container (the control group's pids.max), that of the
-    user (getrlimit(2), RLIMIT_NPROC, `ulimit -u`), or that of the address space (RLIMIT_AS, `ulimit -v`), in which each
-    thread reserves its stack.
+    user (getrlimit(2), RLIMIT_NPROC, `ulimit -u`). Where the address space (RLIMIT_AS, `ulimit -v`) is nearly full, in
+    which each thread reserves its stack, and no number is reached, "can't start new thread" is memory that was refused.
 
     What to do: Start fewer threads: `ThreadPoolExecutor(max_workers=8)`, and join those that are done. Limit the
     libraries before you import them: `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`, `POLARS_MAX_THREADS`. Shut down kernels
@@ -70,6 +71,10 @@ class ThreadLimit(Cause):
         reached = _reached(death.environment)
         if incident.kind == "no-memory-for-process" and not reached:
             return None
+        if incident.kind == "no-threads" and without_room_for_a_stack(death.environment):
+            reached = _counted(death.environment)
+            if not reached:
+                return None  # memory was refused to it
         by_openblas = " by the numerical library OpenBLAS (nobody pressed a key)"
         raised = that_it_was_raised(incident, by_openblas if incident.kind == "interrupted-by-openblas" else "")
         return self.finding(
@@ -115,14 +120,19 @@ def _headline(death: Death) -> str:
 
 def _reached(state: Environment) -> str:
     """Name the limit that was seen to be reached; "" where none was."""
+    space = _full_address_space(state)
+    return _counted(state) or ("" if space is None else f"its address space of {size(space)} was nearly full")
+
+
+def _counted(state: Environment) -> str:
+    """Name the limit on the number of threads that was seen to be reached; "" where none was."""
     current, allowed = state.known.pids_current, state.known.pids_limit
     if current is not None and allowed is not None and current >= _NEAR * allowed:
         return f"only {allowed} may exist here"
     limit, threads = state.soft_limit("NPROC"), state.known.threads
     if limit is not None and threads is not None and threads >= _NEAR * limit:
         return f"this user may have only {limit}"
-    space = _full_address_space(state)
-    return "" if space is None else f"its address space of {size(space)} was nearly full"
+    return ""
 
 
 def _full_address_space(state: Environment) -> int | None:

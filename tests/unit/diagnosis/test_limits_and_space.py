@@ -191,15 +191,28 @@ def test_the_limit_of_threads_is_that_of_the_group_or_of_the_user():
     assert explained(ThreadLimit, incident("no-memory-for-process")) is None
 
 
-def test_threads_may_lack_address_space_for_their_stacks():
-    limits = {"NPROC": Rlimit(96551), "AS": Rlimit(700 * MIB)}
-    full = SystemState(-1, "incident", rlimits=limits, threads=13, address_space_bytes=660 * MIB)
-    found = explained(ThreadLimit, incident("no-threads", full))
-    assert "its address space of 700 MiB was nearly full" in found.headline
-    assert "had taken 660 of 700 MiB of address space (`ulimit -v`, RLIMIT_AS)" in found.evidence[1].text
+@pytest.mark.parametrize(
+    ("name", "used", "option"), [("AS", "address_space_bytes", "-v"), ("DATA", "data_bytes", "-d")]
+)
+def test_threads_may_lack_memory_for_their_stacks(name, used, option):
+    def answers(used_bytes, **counts):
+        limits = {"NPROC": Rlimit(96551), name: Rlimit(700 * MIB)}
+        full = SystemState(-1, "incident", rlimits=limits, threads=13, **{used: used_bytes}, **counts)
+        return [explained(cause, incident("no-threads", full)) for cause in (AllocationRefused, ThreadLimit)]
 
-    room = SystemState(-1, "incident", rlimits=limits, threads=13, address_space_bytes=200 * MIB)
-    assert "address space" not in explained(ThreadLimit, incident("no-threads", room)).headline
+    refused, no_number = answers(660 * MIB)
+    assert no_number is None
+    assert refused.headline == (
+        "No memory was left for another thread in this kernel: this process's limit of 700 MiB was used up."
+    )
+    assert f"ulimit {option}, RLIMIT_{name}); 660 MiB of it was in use" in refused.evidence[1].text
+
+    refused, number = answers(660 * MIB, pids_current=60, pids_limit=60)
+    assert number.certainty > refused.certainty
+
+    refused, number = answers(200 * MIB)
+    assert refused is None
+    assert "address space" not in number.headline
 
 
 def test_the_interrupt_of_openblas_is_explained():

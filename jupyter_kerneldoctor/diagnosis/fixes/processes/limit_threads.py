@@ -23,7 +23,7 @@ _TIMERS = (
 )
 _STACKS = (
     "import threading\n\nthreading.stack_size(1 << 20)  # 1 MiB for each new thread: before they are started\n"
-    "# and fewer of them, ThreadPoolExecutor(max_workers=8), or a higher RLIMIT_AS (`ulimit -v`)"
+    "# and fewer of them, ThreadPoolExecutor(max_workers=8), or a higher limit (`ulimit -v`, `ulimit -d`)"
 )
 _VARIABLES = {"polars": "POLARS_MAX_THREADS", "numba": "NUMBA_NUM_THREADS", "torch": "OMP_NUM_THREADS"}
 _FEW, _FEW_WORKERS = 4, 8
@@ -38,12 +38,13 @@ class LimitThreads(Advice):
     few of them. OpenBLAS, OpenMP and Polars start one for each processor of the machine, however few a container may
     use; a variable that is set before they are imported limits that.
 
-    When it is offered: No more threads could be started.
+    When it is offered: No more threads could be started, for their number or for want of memory for their stacks.
 
     What it costs: Fewer things run at the same time.
     """
 
-    id, title, causes = "limit-threads", "Start fewer threads: max_workers, OPENBLAS_NUM_THREADS", ("thread-limit",)
+    id, title = "limit-threads", "Start fewer threads: max_workers, OPENBLAS_NUM_THREADS"
+    causes = ("thread-limit", "allocation-refused")
     headline = "{title_}"
     why = "No more threads could be started {where}{counted}. {advice}"
     snippet = "{code_}"
@@ -88,10 +89,13 @@ class LimitThreads(Advice):
             becomes={1: "from concurrent.futures import ThreadPoolExecutor as Pool\nWORKERS = 8"},
         ),
     ]
-    SILENT = [Case(_LOOP, cause="fd-limit")]
+    SILENT = [Case(_LOOP, cause="fd-limit"), Case(_LOOP, cause="allocation-refused")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Lower the numbers that cells give, where they do."""
+        lacks_stack = death.incident is not None and death.incident.kind == "no-threads"
+        if not lacks_stack and "thread-limit" not in death.likely_causes:
+            return
         edits, said = _fewer(death)
         for one in super().propose(death):
             yield with_(one, edits=edits, why=f"{one.why}{said}")
@@ -109,9 +113,10 @@ class LimitThreads(Advice):
             advice = "Each `Timer` is a thread from `start()` on, until its time has come or until it is cancelled."
             title, code_ = "Cancel each timer that is no longer needed: cancel()", _TIMERS.format(timer=_name(timer))
             return {"title_": title, "counted": counted, "advice": advice, "code_": code_}
-        if not _is_full(death) and (space := death.environment.soft_limit("AS")):
+        space = death.environment.soft_limit("AS") or death.environment.soft_limit("DATA")
+        if not _is_full(death) and space:
             advice = "Each thread reserves room for its stack, and none is left below the limit of "
-            advice += f"{size(space)} on the process's addresses. A smaller stack is enough for most work."
+            advice += f"{size(space)} on the process's memory. A smaller stack is enough for most work."
             title = "Give threads smaller stacks, or start fewer: threading.stack_size"
             return {"title_": title, "counted": "", "advice": advice, "code_": _STACKS}
         if any(True for _ in code.running.calls("threading.Thread", "_thread.start_new_thread")):
