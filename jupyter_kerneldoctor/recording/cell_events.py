@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .cell_source import SOURCE_FIELDS
@@ -60,19 +59,20 @@ def cells_of(events: list[Event]) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
 
     Starts and ends are paired by sequence number, as a cell may run many times and ends may be lost.
     """
-    cells: dict[Any, Cell] = {}
+    cells: dict[Any, Event] = {}
+    """What is known of each; a day has thousands, and each is made once."""
     queued: dict[Any, Cell] = {}
     sources: dict[Any, Event] = {}
     for event in events:
         seq = number(event.get("seq"))
         if event["event"] == "cell_start":
             source = _source(event, sources)
-            cell = build(Cell, {**event, **source, "started_mono_s": event.get("mono_s")})
-            if cell is not None:
-                cells[seq] = cell
+            known = fitting(Cell, {**event, **source, "started_mono_s": event.get("mono_s")})
+            if "source" in known:
+                cells[seq] = known
                 queued.pop(seq, None)
-        elif event["event"] == "cell_queued" and seq not in cells and (cell := build(Cell, event)) is not None:
-            queued[seq] = cell
+        elif event["event"] == "cell_queued" and seq not in cells and (waiting := build(Cell, event)) is not None:
+            queued[seq] = waiting
         elif event["event"] == "cell_withdrawn":
             cells.pop(seq, None)  # it was queued and never ran
             queued.pop(seq, None)
@@ -80,9 +80,9 @@ def cells_of(events: list[Event]) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
             names = ("rss_after_bytes", "peak_bytes", "peak_basis", "error", "asked_exit")
             known = fitting(Cell, {name: event[name] for name in names if name in event})
             ended = number(event.get("mono_s"))
-            started = cells[seq].started_mono_s
-            cells[seq] = replace(cells[seq], ended_mono_s=started if ended is None else ended, **known)
-    return tuple(cells.values()), tuple(queued.values())
+            started = cells[seq].get("started_mono_s", 0.0)
+            cells[seq] |= {"ended_mono_s": started if ended is None else ended, **known}
+    return tuple(Cell(**cell) for cell in cells.values()), tuple(queued.values())
 
 
 def _source(start: Event, sources: dict[Any, Event]) -> Event:

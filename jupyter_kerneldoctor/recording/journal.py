@@ -10,6 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from .garbage_collection import no_garbage_collection
 from .private_files import open_private, read_file, read_part
 
 if TYPE_CHECKING:
@@ -86,13 +87,12 @@ def encoded(value: Any) -> bytes:
     return _encode(value).encode("ascii") + b"\n"
 
 
-def read_lines(path: Path) -> Iterator[Any]:
-    """Yield the value of each whole and valid line; nothing at all when the file cannot be read."""
+def read_lines(path: Path) -> list[Any]:
+    """Return the value of each whole and valid line; nothing at all when the file cannot be read."""
     try:
-        data = read_file(path, MOST_BYTES)
+        return values(read_file(path, MOST_BYTES))
     except OSError:
-        return
-    yield from values(data)
+        return []
 
 
 def read_events_from(path: Path, offset: int, kind: str = "") -> tuple[list[dict[str, Any]], int]:
@@ -110,22 +110,20 @@ def read_events_from(path: Path, offset: int, kind: str = "") -> tuple[list[dict
     return found, offset + len(whole)
 
 
-def read_events(path: Path) -> Iterator[dict[str, Any]]:
+def read_events(path: Path) -> list[dict[str, Any]]:
     """The lines of a journal that are events: objects with an `event` name."""
-    for value in read_lines(path):
-        if _is_event(value):
-            yield value
+    return [value for value in read_lines(path) if _is_event(value)]
 
 
-def values(data: bytes) -> Iterator[Any]:
-    """Yield the value of each whole and valid line."""
+def values(data: bytes) -> list[Any]:
+    """Return the value of each whole and valid line."""
     lines = [line for line in data.split(b"\n") if 0 < len(line) <= LONGEST_LINE_BYTES]
     try:  # all at once takes a third of the time; a line that is damaged spoils the whole, and they are read one by one
-        values = json.loads(b"[" + b",\n".join(lines) + b"]")
+        with no_garbage_collection():
+            found: list[Any] = json.loads(b"[" + b",\n".join(lines) + b"]")
     except (ValueError, RecursionError):
-        yield from _one_by_one(lines)
-    else:
-        yield from values
+        return list(_one_by_one(lines))
+    return found
 
 
 def _one_by_one(lines: list[bytes]) -> Iterator[Any]:

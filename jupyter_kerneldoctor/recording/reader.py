@@ -25,6 +25,7 @@ from .events import (
     SystemState,
     Xid,
 )
+from .garbage_collection import no_garbage_collection
 from .journal import read_events, read_lines
 from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
 from .model import End, ExitRequest, Kernel, Limit, Recording, ServerView
@@ -55,15 +56,15 @@ SILENT_S = 60.0
 
 def read(directory: Path) -> Recording:
     """Read the recording in `directory`; an empty or foreign directory gives a recording without content."""
-    journal = list(read_events(directory / JOURNAL))
+    journal = read_events(directory / JOURNAL)
     return assemble(
         directory.name,
         [*journal, *unheard_events(journal, read_events(directory / KERNEL))],
-        server_events=list(read_events(directory / SERVER)),
+        server_events=read_events(directory / SERVER),
         samples=read_samples(directory),
         crash_text=_read_text(directory / CRASH),
-        output=(line for name in OUTPUT for line in read_lines(directory / name)),
-        gpu_samples=(line for name in GPU for line in read_lines(directory / name)),
+        output=[line for name in OUTPUT for line in read_lines(directory / name)],
+        gpu_samples=[line for name in GPU for line in read_lines(directory / name)],
     )
 
 
@@ -98,6 +99,7 @@ def _is_written(recording: Recording) -> bool:
     return recording.last_wall_s is not None and abs(time.time() - recording.last_wall_s) < SILENT_S
 
 
+@no_garbage_collection()
 def assemble(
     recording_id: str,
     events: list[Event],

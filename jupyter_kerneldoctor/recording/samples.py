@@ -10,11 +10,12 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .garbage_collection import no_garbage_collection
 from .journal import JsonLines, read_lines
 from .layout import RECENT, SAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 
@@ -57,7 +58,7 @@ class SampleWriter:
 
     def __init__(self, directory: Path) -> None:
         """Open the three files, and go on where another writer stopped. Raises OSError."""
-        self._minutes = [list(SampleRows().samples(read_lines(directory / name))) for name in RECENT]
+        self._minutes = [SampleRows().samples(read_lines(directory / name)) for name in RECENT]
         self._kept = JsonLines(directory / SAMPLES)
         self._files = [JsonLines(directory / name) for name in RECENT]
         self._turn = int(self._minutes[1][-1:] > self._minutes[0][-1:])
@@ -175,19 +176,20 @@ class SampleRows:
         self._places: list[int] | None = None
         self._width = 0
 
-    def samples(self, rows: Iterable[Any]) -> Iterator[Sample]:
-        """Yield the samples in these rows, which follow those of the call before."""
+    def samples(self, rows: Iterable[Any]) -> list[Sample]:
+        """Return the samples in these rows, which follow those of the call before."""
+        found: list[Sample] = []
         same: list[list[Any]] = []
         for row in rows:
-            if not isinstance(row, list) or not row:
+            if type(row) is not list or not row:
                 continue
-            if isinstance(row[0], str) and all(isinstance(cell, str) for cell in row):
-                yield from self._samples(same)
+            if type(row[0]) is str and all(isinstance(cell, str) for cell in row):
+                found += self._samples(same)
                 same = []
                 self._places, self._width = _places(row), len(row)
             elif len(row) == self._width:
                 same.append(row)
-        yield from self._samples(same)
+        return found + self._samples(same)
 
     def _samples(self, rows: list[list[Any]]) -> list[Sample]:
         """Return the samples in rows of the same columns, checked one column after the other: a day has 23,000 rows."""
@@ -195,12 +197,18 @@ class SampleRows:
             return []
         columns = [*zip(*rows, strict=True), [None] * len(rows)]  # the last stands for one that is missing
         times = [one if type(one) in _NUMBERS and abs(one) < _TOO_MUCH else None for one in columns[self._places[0]]]
-        sizes = [
-            [one if type(one) is int and 0 <= one < _TOO_MUCH else None for one in columns[place]]
-            for place in self._places[1:]
-        ]
-        found = map(partial(tuple.__new__, Sample), zip(times, *sizes, strict=True))
-        return [sample for sample in found if sample[0] is not None]
+        sizes = [_sizes(columns[place]) for place in self._places[1:]]
+        with no_garbage_collection():
+            found = map(partial(tuple.__new__, Sample), zip(times, *sizes, strict=True))
+            return [sample for sample in found if sample[0] is not None]
+
+
+def _sizes(column: Sequence[Any]) -> Sequence[int | None]:
+    """Return a column with None for what is no size; most columns are all sizes, or are not there at all."""
+    kinds = set(map(type, column))
+    if kinds == {type(None)} or (kinds == {int} and min(column) >= 0 and max(column) < _TOO_MUCH):
+        return column
+    return [one if type(one) is int and 0 <= one < _TOO_MUCH else None for one in column]
 
 
 def time_of_unseen_peak(points: Sequence[tuple[float, int]]) -> float:

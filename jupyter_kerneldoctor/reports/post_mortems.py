@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..diagnosis import diagnose, load_rules
+from ..recording.garbage_collection import no_garbage_collection
 from ..recording.layout import JOURNAL, started_wall_s
 from ..recording.private_files import HAS_DIRECTORIES, read_part, recording, recordings
 from ..recording.store import END_PATIENCE_S, Store, UnknownRecordingError, UnreadableRecordingError
 from . import kept_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from ..diagnosis.postmortem import PostMortem
     from ..recording.model import Recording
@@ -204,18 +204,6 @@ class PostMortems:
             header = self.header(recording_id, 0.0)
             row |= {"kernel_id": header.kernel_id, "notebook": header.notebook}
         return row
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Make many objects that all stay: looking for garbage among them would take a sixth to a quarter of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _is_over(found: Recording) -> bool:
