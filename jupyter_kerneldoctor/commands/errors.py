@@ -169,10 +169,11 @@ class CannotExportError(_CannotWriteError):
 class NoSuchPageError(CommandError):
     """Nothing of that name is in the reference."""
 
-    def __init__(self, name: str, similar: list[str], known: list[str]) -> None:
+    def __init__(self, name: str, similar: list[str]) -> None:
         super().__init__(f"There is no cause and no fix {name!r}.")
         choice = " or ".join(filter(None, (", ".join(similar[:-1]), *similar[-1:])))
-        self.help = f"Did you mean {choice}?" if similar else f"There are: {', '.join(known)}."
+        asked = f"Did you mean {choice}? " if similar else ""
+        self.help = f"{asked}`jupyter kerneldoctor explain` lists all."
 
 
 class UnreadableConfigError(CommandError):

@@ -9,6 +9,8 @@ from jupyter_kerneldoctor.render import reference_page
 from .errors import NoSuchPageError
 from .output import say, width
 
+_MOST, _NEAREST, _ALIKE = 8, 3, 0.5
+
 
 def explain(options: Namespace) -> None:
     """Print the reference pages of causes and fixes; without names, what there is."""
@@ -20,7 +22,7 @@ def explain(options: Namespace) -> None:
     names = [name.lower() for name in options.names]
     for name in names:
         if name not in known:
-            raise NoSuchPageError(name, _similar(name, list(known)), sorted(known))
+            raise NoSuchPageError(name, _similar(name, list(known)))
     say("\n\n\n".join(reference_page.render(known[name], width()) for name in names))
 
 
@@ -37,6 +39,6 @@ def _listed(kind: Kind, title: str) -> list[str]:
 
 
 def _similar(name: str, known: list[str]) -> list[str]:
-    """Return the ids of which a word begins so, or else those spelled alike."""
+    """Return the ids of which a word begins so, or else the nearest in spelling."""
     holding = [one for one in known if name and f"-{name}" in f"-{one}"]
-    return holding or difflib.get_close_matches(name, known, n=2)
+    return holding[:_MOST] or difflib.get_close_matches(name, known, _NEAREST, _ALIKE)

@@ -103,13 +103,15 @@ def _may_run(options: Namespace, plan: Plan, what: str, diffs: Sequence[str]) ->
         if not options.yes:
             raise NotConfirmedTrialError
         return True
-    where = one_line(plan.directory)
+    where = f"{'' if plan.gone is None else 'the present one, '}{one_line(plan.directory)}"
     if copied is not None:
         where = f"a copy of {where} ({size(copied.bytes)})"
-        if copied.outside:
-            links = enumeration([one_line(link) for link in copied.outside[:_SHOWN]])
-            more = f" and {len(copied.outside) - _SHOWN} more" if len(copied.outside) > _SHOWN else ""
-            where += f"\n  left out:    links to other places: {links}{more} (`--here` follows them)"
+    if plan.gone is not None:
+        where += f"\n               (the notebook's own, {one_line(plan.gone)}, is gone)"
+    if copied is not None and copied.outside:
+        links = enumeration([one_line(link) for link in copied.outside[:_SHOWN]])
+        more = f" and {len(copied.outside) - _SHOWN} more" if len(copied.outside) > _SHOWN else ""
+        where += f"\n  left out:    links to other places: {links}{more} (`--here` follows them)"
     limit = "" if plan.limit_bytes is None else f"\n  memory:      {size(plan.limit_bytes)} at most"
     lines = [
         f"A new kernel will run {cells_text(plan)} of {plan.recording} {one_line(what)}.",

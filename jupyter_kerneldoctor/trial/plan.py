@@ -61,7 +61,7 @@ class Plan:
     cells: tuple[PlannedCell, ...]
     python: str
     directory: Path
-    """Where the notebook's files are."""
+    """Where the notebook's files are; the present directory where that is gone."""
     copies: bool
     """Whether the cells run in a copy of it."""
     limit_bytes: int | None
@@ -71,6 +71,8 @@ class Plan:
     """The resource limits of the recorded kernel, by their names without `RLIMIT_`."""
     fix: Mapping[str, Any] = field(default_factory=dict)
     """The fix as in the post-mortem."""
+    gone: str | None = None
+    """The notebook's directory, where it is gone; then the cells run in the present one."""
     before: str = ""
     """How it ended before: "killed by Linux at the memory limit"."""
 
@@ -93,12 +95,14 @@ def plan_for(
     _check_user(recording.kernel.uid)
     patience_s = wishes.patience_s or max(_LEAST_PATIENCE_S, _PATIENCE * _took_s(recording))
     rlimits = _rlimits(recording)
+    directory, gone = _directory(recording)
     bounds = (_limit_bytes(recording), rlimits.get("AS"), rlimits.get("DATA"))
     return Plan(
         recording=recording.id,
         cells=cells,
         python=_interpreter(recording, wishes.python),
-        directory=_directory(recording),
+        directory=directory,
+        gone=gone,
         copies=not wishes.here,
         limit_bytes=min((one for one in bounds if one is not None), default=None),
         patience_s=patience_s,
@@ -219,12 +223,13 @@ def _seen_interpreters(recording: Recording) -> Iterable[str]:
                 yield f"{found[1]}/bin/python{found[2]}"
 
 
-def _directory(recording: Recording) -> Path:
-    """Return the notebook's directory, else the recorded one, else the present one."""
+def _directory(recording: Recording) -> tuple[Path, str | None]:
+    """Return the notebook's directory, else the recorded one; else the present one, and which is gone."""
     notebook = recording.kernel.notebook
     known = [str(Path(notebook).parent)] if notebook and Path(notebook).is_absolute() else []
     known += [recording.kernel.directory] if recording.kernel.directory else []
-    return next((Path(one) for one in known if Path(one).is_dir()), Path.cwd())
+    found = next((Path(one) for one in known if Path(one).is_dir()), None)
+    return (Path.cwd(), next(iter(known), None)) if found is None else (found, None)
 
 
 def _limit_bytes(recording: Recording) -> int | None:

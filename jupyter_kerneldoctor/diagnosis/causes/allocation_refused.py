@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..units import size
 _MUCH_LESS = 0.5
 _A_LOT_BYTES = 1 << 20
 """A request for less than this fails only where everything is used up: its size tells nothing."""
+_LAST_ERROR = re.compile(r"^object type name: MemoryError$|^MemoryError:?\s*\Z", re.MULTILINE)
 
 
 class AllocationRefused(Cause):
@@ -65,17 +67,20 @@ class AllocationRefused(Cause):
         told = words is not None and not death.outlived_its_words
         asked = words.asked_bytes if words is not None and told else None
         ram_bytes, grew_bytes = death.recording.kernel.ram_bytes, death.memory.growth_bytes
-        reasons = refusals(death.environment, ram_bytes, asked, refused=told, grew_bytes=grew_bytes)
-        is_used_up = _is_used_up(death)
+        is_told = _is_told_by_python(death)
+        reasons = refusals(death.environment, ram_bytes, asked, refused=told or is_told, grew_bytes=grew_bytes)
+        is_used_up = is_told or _is_used_up(death)
         is_at_a_limit = is_used_up or (bool(reasons) and _fails_without_a_word(death))
         if words is None and not is_at_a_limit:
             return None
         otherwise = Certainty.LIKELY if is_at_a_limit else Certainty.WEAK  # much else crashes close to a limit, too
+        otherwise = Certainty.STRONG if is_told and reasons else otherwise
+        said = evidence.said_at_the_end(death) if is_told else ()
         return self.finding(
             death,
             otherwise if words is None else by_words(death, _by_reasons(reasons), otherwise),
             _headline(asked, reasons, _where(death), sure=told or is_used_up or not reasons),
-            (*_limits(death, reasons), *evidence.last_measurement(death)),
+            (*said, *_limits(death, reasons), *evidence.last_measurement(death)),
             ruled_out=(exclusions.not_memory(death),),
             summary="Ended: memory was refused",
         )
@@ -130,6 +135,10 @@ class AllocationRefused(Cause):
         yield recording("rows = load(n)", signal="SIGABRT", output=said, **asked)
         yield recording("rows = load(n)", signal="SIGABRT", output=said, system_states=[state])
         yield recording("rows = load(n)", signal="SIGTERM", system_states=[state])
+        earlier = SystemState(-0.1, "end", rlimits={"DATA": Rlimit(GIB)}, data_bytes=800 * MIB)
+        said = "object type name: MemoryError\nobject repr     : \nlost sys.stderr\n"
+        yield recording("rows = load(n)", exit_code=1, output=said, system_states=[earlier])
+        yield recording("rows = load(n)", exit_code=1, output="MemoryError: \nMemoryError: \n", server="watched")
 
     def silent_on(self) -> Iterable[Recording]:
         """Another exception, a crash far from every limit, a memory kill, the words of a program that a cell ran."""
@@ -146,6 +155,8 @@ class AllocationRefused(Cause):
         yield recording("f()", signal="SIGKILL", output="memory allocation of 4096 bytes failed\n")
         said = "memory allocation of 4096 bytes failed\npython: a.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("!worker\nf()", signal="SIGABRT", output=said)
+        yield recording("f()", exit_code=1, output="MemoryError: no room\nRetried with less.\nERROR: no such model\n")
+        yield recording("f()", exit_code=3, output="MemoryError:\n")
 
 
 def _is_used_up(death: Death) -> bool:
@@ -155,9 +166,17 @@ def _is_used_up(death: Death) -> bool:
     return (given_up or death.signal in CRASHES) and is_used_up(death.environment.known)
 
 
+def _is_told_by_python(death: Death) -> bool:
+    """Whether a `MemoryError` that nothing caught was the last that Python could tell before it left."""
+    if death.cell is None or death.cell.finished or death.status.exit_code != 1:
+        return False
+    return _LAST_ERROR.search(death.text) is not None
+
+
 def _where(death: Death) -> str:
     """Return where it ended; with its memory used up where it grew, as any thread is then refused the next bytes."""
-    return taken_where(death) if death.cell is not None and is_used_up(death.environment.known) else death.where()
+    is_full = is_used_up(death.environment.known) or _is_told_by_python(death)
+    return taken_where(death) if death.cell is not None and is_full else death.where()
 
 
 def _fails_without_a_word(death: Death) -> bool:

@@ -2,11 +2,13 @@
 
 import os
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from jupyter_kerneldoctor.commands import trial
 from jupyter_kerneldoctor.recording.events import Frame, Rlimit, Stack, SystemState, ThreadStack
 from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
@@ -53,6 +55,18 @@ def test_the_first_fix_that_changes_a_cell_is_tried_below_what_the_kernel_could_
     assert made.patience_s == 3 * (10 + 30)
     assert (made.python, made.copies) == (sys.executable, True)
     assert made.before == "killed by Linux at the memory limit"
+
+
+def test_a_directory_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    gone = replace(RECORDING, kernel=replace(RECORDING.kernel, notebook=str(tmp_path / "gone" / "a.ipynb")))
+
+    made = plan(gone)
+    assert (made.directory, made.gone) == (tmp_path, str(tmp_path / "gone"))
+    assert plan(replace(gone, kernel=replace(gone.kernel, directory=str(tmp_path)))).gone is None
+
+    assert trial._may_run(Namespace(json=False, yes=True, fit=False), made, "with one change", [])
+    assert f"(the notebook's own, {tmp_path / 'gone'}, is gone)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_limit_that_was_gone_with_the_kernel_counts_as_well():
