@@ -31,7 +31,17 @@ _OPENERS = (
     "lzma.open",
     "asyncio.new_event_loop",
 )
+_LATER = (
+    "logging.FileHandler",
+    "logging.handlers.RotatingFileHandler",
+    "logging.handlers.TimedRotatingFileHandler",
+    "numpy.load",
+)
+"""What a notebook often leaves open on purpose: it is named where nothing else is."""
 
+_HANDLER = "logger.removeHandler(handler)\nhandler.close()  # when its work is done; or one logger for all of it"
+_OF_HANDLER = "A handler keeps its file open until `close()`."
+_ARRAYS = "with np.load(path) as arrays:\n    values = arrays[name]"
 _FILE = "with open(path) as file:\n    text = file.read()"
 _BOTH_ENDS = "receiver.close()\nsender.close()  # both ends: the kernel keeps its copies\nworker.join()\nworker.close()"
 _CLOSING = "from contextlib import closing\n\nwith closing(sqlite3.connect(path)) as db:\n    ..."
@@ -41,6 +51,8 @@ _RAISE = (
 )
 _HIGHEST = "# the limit is as high as this process may set it: who runs the machine can allow more (ulimit -Hn)"
 _WAYS = (
+    ("logging.", "Close each log handler after use: removeHandler, close()", _HANDLER),
+    ("numpy.", "Close each .npz file after use: with np.load(...)", _ARRAYS),
     ("multiprocessing.Pipe", "Close both ends of each pipe, and each worker", _BOTH_ENDS),
     ("multiprocessing.Process", "Close each worker that is done", "worker.join()\nworker.close()"),
     ("socket.", "Close each connection after use: with", "with socket.create_connection(address) as one:\n    ..."),
@@ -76,7 +88,7 @@ class CloseFiles(Advice):
 
     id, title, causes = "close-files", "Close each file after use: with open(...)", ("fd-limit",)
     headline = "{title_}"
-    why = "Too many files were open {where}{counted}.{opened} `with` closes a file at the end of its block."
+    why = "Too many files were open {where}{counted}.{opened} {ends}"
     snippet = "{closes}  # closed from here on\n\n!ls -l /proc/{pid}/fd | tail -30  # what is open now\n{more}"
 
     FIRES = [
@@ -96,6 +108,19 @@ class CloseFiles(Advice):
         Case("import asyncio\nloop = asyncio.new_event_loop()", **_ALIVE, says=("asyncio.run", "event loop after use")),
         Case("work()", **_ALIVE, says=("with open(path)",)),
         Case(
+            "import logging",
+            "for run in runs:\n    log = logging.getLogger(run)\n    log.addHandler(logging.FileHandler(run))",
+            **_ALIVE,
+            says=("log handler", "removeHandler(handler)", "`logging.FileHandler(run)`"),
+        ),
+        Case("import numpy as np\nall = [np.load(p) for p in paths]", **_ALIVE, says=("with np.load", "`np.load(p)`")),
+        Case(
+            "import numpy as np\nimport logging\nlogging.getLogger().addHandler(logging.FileHandler('a'))",
+            "fs = [open(p) for p in paths]",
+            **_ALIVE,
+            says=("`open(p)`", "with open"),
+        ),
+        Case(
             "import multiprocessing as mp\nctx = mp.get_context('fork')",
             "for n in range(400):\n    ends.append(ctx.Pipe())",
             **_ALIVE,
@@ -111,7 +136,7 @@ class CloseFiles(Advice):
             death.environment.known.rlimits.get("NOFILE", Rlimit()).hard,
         )
         opened, kind = "", ""
-        for call in (*death.code.calls(*_OPENERS), *_of_contexts(death)):
+        for call in (*death.code.calls(*_OPENERS), *_of_contexts(death), *death.code.calls(*_LATER)):
             around = (call.statement, *call.scope.around(call.node))
             if not any(isinstance(one, ast.With | ast.AsyncWith) for one in around):
                 kind = call.name
@@ -121,6 +146,7 @@ class CloseFiles(Advice):
         return {
             "title_": way,
             "closes": closes,
+            "ends": _OF_HANDLER if kind.startswith("logging.") else "`with` closes a file at the end of its block.",
             "more": _HIGHEST if limit is not None and limit == hard else _RAISE,
             "counted": f": {limit:,} are allowed" if limit else "",
             "opened": opened,
