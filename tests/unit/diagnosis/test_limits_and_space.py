@@ -168,6 +168,14 @@ def test_a_tiny_request_tells_nothing_by_its_size():
     )
 
 
+@pytest.mark.parametrize(("used", "start"), [(690, "Memory was refused"), (300, "A request for 4.0 MiB")])
+def test_the_last_of_many_small_requests_is_not_what_filled_the_memory(used, start):
+    around = SystemState(-1, "incident", rlimits={"DATA": Rlimit(700 * MIB)}, data_bytes=used * MIB)
+    found = explained(AllocationRefused, incident("memory-error", around, asked_bytes=4 * MIB))
+    assert found.headline.startswith(start)
+    assert ("had filled this process's limit of 700 MiB" in found.headline) == (used == 690)
+
+
 def test_reserved_address_space_is_told_from_resident_memory():
     around = SystemState(-1, "incident", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
     what = incident("memory-error", around)
