@@ -1,9 +1,15 @@
 """The server of the tests: Galata's settings, and recordings in a folder of their own."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
 from jupyterlab.galata import configure_jupyter_server
+
+# All that the server, and Galata for it, put into temporary directories is in this one, and goes when the server ends.
+tempfile.tempdir = os.environ["KERNELDOCTOR_DATA_DIR"] = tempfile.mkdtemp(prefix="kerneldoctor-ui-tests-")
+atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
 
 configure_jupyter_server(c)  # noqa: F821
 c.ServerApp.allow_root = True  # noqa: F821
@@ -18,5 +24,3 @@ if "KERNELDOCTOR_UI_TOKEN" in os.environ:
     c.ServerApp.base_url = "/user/ada/"  # noqa: F821
     c.ServerApp.disable_check_xsrf = False  # noqa: F821
     c.IdentityProvider.token = os.environ["KERNELDOCTOR_UI_TOKEN"]  # noqa: F821
-
-os.environ["KERNELDOCTOR_DATA_DIR"] = tempfile.mkdtemp(prefix="kerneldoctor-ui-tests-")
