@@ -20,7 +20,9 @@ const server = (
   env: { KERNELDOCTOR_UI_PORT: String(port), ...env },
   url: address(port) + path,
   timeout: 120_000,
-  reuseExistingServer: false
+  reuseExistingServer: false,
+  // So that it can tidy up.
+  gracefulShutdown: { signal: 'SIGTERM' as const, timeout: 10_000 }
 });
 
 // Debian's Chromium where there is one; else the browser that Playwright has downloaded.
