@@ -6,6 +6,7 @@ import { trans } from './fixtures';
 import { all, click, dispose, show, text } from './harness';
 
 const MIB = 2 ** 20;
+const GIB = 2 ** 30;
 
 function live(change: Partial<ILive> = {}): ILive {
   return {
@@ -82,6 +83,30 @@ describe('the live view', () => {
     expect(cells()[0]).toContain('[8] <img src=x onerror=1>\u241b');
     await click('Peak');
     expect(cells()[0]).toBe('[7] df = load()380 MiB+100 MiB1.0 s');
+  });
+
+  it('meters each graphics card: what is left, and whose the rest is', async () => {
+    const card = (index: number, own: number, used: number) => ({
+      index,
+      name: 'NVIDIA H200 <b>',
+      total_bytes: 8 * GIB,
+      used_bytes: used * GIB,
+      own_bytes: own * GIB
+    });
+    await show({
+      rows: [],
+      live: live({ gpus: [card(0, 2, 6), card(1, 0, 0)] })
+    });
+    expect(text()).toContain(
+      'GPU 0 (NVIDIA H200 <b>): 2.0 GiB left of 8.0 GiB'
+    );
+    expect(text()).toContain(
+      'GPU 1 (NVIDIA H200 <b>): 8.0 GiB left of 8.0 GiB'
+    );
+    const widths = (label: string) =>
+      all(`[aria-label="${label}"] *`).map(part => part.getAttribute('style'));
+    expect(widths('Memory of GPU 0')).toEqual(['width: 25%;', 'width: 50%;']);
+    expect(widths('Memory of GPU 1')).toEqual(['width: 0%;', 'width: 0%;']);
   });
 
   it('says how long memory lasts while a cell grows', async () => {

@@ -1,3 +1,4 @@
+import { Signal } from '@lumino/signaling';
 import { IEnding } from '../rest';
 import { IInspection } from '../rest';
 import { Inspector } from '../inspector';
@@ -30,6 +31,20 @@ it('offers to ask the kernel of the notebook in front, also when nothing ever di
   expect(text()).toContain('The kernel of train.ipynb has not died.');
   await click(ASK);
   expect(inspected).toEqual(['r2']);
+});
+
+it('asks only a kernel that runs a cell', async () => {
+  const { panel } = await show({ rows: [living] });
+  const { session, statusChanged } = panel.sessionContext;
+  const change = async (status: string) => {
+    Object.assign(session!.kernel!, { status });
+    (statusChanged as Signal<unknown, string>).emit(status);
+    await settled();
+  };
+  await change('idle');
+  expect(button(ASK)).toBeUndefined();
+  await change('busy');
+  expect(button(ASK)).toBeDefined();
 });
 
 it('shows the cell with its line, each thread, the children', async () => {

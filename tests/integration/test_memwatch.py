@@ -99,7 +99,8 @@ def test_an_error_is_the_cells_own_with_its_line(living_kernel: LiveKernel) -> N
     outcome = living_kernel.run("%%memwatch\nx = 1\n1 / 0")
 
     assert outcome.reply["ename"] == "ZeroDivisionError"
-    assert "3" in outcome.traceback
+    shown = re.sub(r"\x1b\[[\d;]*m", "", outcome.traceback)
+    assert re.findall(r"-> *(\d+) (.*)", shown) == [("3", "1 / 0")], "the user's line and no other is pointed at"
     assert MEASURED.search(outcome.text)
 
 

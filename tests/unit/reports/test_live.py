@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from jupyter_kerneldoctor.recording.events import Incident, NamedObject, Namespace, Stuck
+from jupyter_kerneldoctor.recording.events import Gpu, GpuSample, Incident, NamedObject, Namespace, Stuck
 from jupyter_kerneldoctor.recording.model import Cell, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -134,6 +134,26 @@ def test_the_document_names_variables_children_and_neighbours() -> None:
     assert found["variables"]["execution_count"] == 7
     assert found["children"] == {"count": 3, "bytes": 50 * MIB}
     assert found["others"] == [{"kernel_id": "other", "bytes": 300 * MIB}]
+
+
+def test_each_card_is_told_as_it_was_seen_last() -> None:
+    cards = tuple(Gpu(index, f"card {index}", total_bytes=8_000 * MIB) for index in (0, 1, 2))
+    looks = tuple(
+        GpuSample(mono_s, index, used * MIB, 5 * MIB) for mono_s, index, used in ((1, 0, 7), (1, 1, 8), (2, 0, 9))
+    )
+
+    told = document(recording(sample(1, 900), gpus=cards, gpu_samples=looks))["gpus"]
+
+    assert [(card["index"], card["used_bytes"] // MIB) for card in told] == [(0, 9), (1, 8)], (
+        "nobody looked at the third"
+    )
+    assert told[1] == {
+        "index": 1,
+        "name": "card 1",
+        "total_bytes": 8_000 * MIB,
+        "used_bytes": 8 * MIB,
+        "own_bytes": 5 * MIB,
+    }
 
 
 def test_a_kernel_that_rests_says_nothing_new() -> None:
