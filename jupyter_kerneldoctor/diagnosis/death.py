@@ -122,8 +122,11 @@ class Death(DeathSite):
                 if self.busy_cell is None or found.only_sleeps:
                     return found if self.busy_cell is None and found.only_sleeps else None
                 first, last = found.node.lineno, found.node.end_lineno or 0
-                if found.kind == "read" and self.busy_cell.looks[-1].threads[0].state != "R":
-                    return None  # a serial port, a socket with a time limit
+                newest = self.busy_cell.looks[-1]
+                if found.kind == "read" and (
+                    newest.threads[0].state != "R" or any(one.state != "Z" for one in newest.children)
+                ):
+                    return None  # a serial port, a socket with a time limit, a program that still writes
                 return found if self.busy_cell.within_s(cell, first, last) >= found.least_s else None
         return None
 

@@ -4,7 +4,16 @@ import ast
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from .loop_changes import called_name
+from .notebook import Notebook
+from .origins import all_origins
+from .scopes import Scope
+
 _READS = frozenset({"readline", "recv", "read", "read1"})
+_OPENERS = frozenset({"open", "makefile", "urlopen", "Popen", "popen", "socket", "create_connection", "fdopen"})
+_WAITS = frozenset({"sleep", "wait", "waitKey", "pause", "select"})
+_COMES_LATER = ("serial", "set_blocking", "setblocking", "settimeout", "O_NONBLOCK", "visa")
+"""An empty answer of these is no end: more comes later."""
 _SAME = frozenset({"decode", "strip", "rstrip"})
 
 
@@ -17,15 +26,40 @@ class EndlessRead(NamedTuple):
     """Whether it adds what it reads to the name, which is not empty then."""
 
 
-def endless_read(test: ast.expr, inner: Iterable[ast.AST]) -> EndlessRead | None:
-    """Return the read of a loop after which nothing asks whether it gave anything; None where something may."""
+def endless_read(code: Notebook, scope: Scope, test: ast.expr, inner: Iterable[ast.AST]) -> EndlessRead | None:
+    """Return the read of a loop after which nothing asks whether it gave anything; None where something may.
+
+    What a camera, a sensor or a serial port gives has no end: only files, pipes and sockets count.
+    """
     nodes = [*inner, *ast.walk(test)]
     if any(isinstance(one, ast.Attribute) and one.attr in ("poll", "returncode", "closed") for one in nodes):
         return None
+    if any(isinstance(one, ast.Call) and called_name(one) in _WAITS for one in nodes):
+        return None  # it follows what grows
     found = [one for node in nodes if (one := _read(node)) is not None]
+    if len(found) != 1 or not _has_an_end(code, scope, found[0].statement):
+        return None
     tests = [test, *(one.test for one in nodes if isinstance(one, ast.If | ast.IfExp | ast.While | ast.Assert))]
     asked = {name for one in tests for name in _asked_for_being_empty(one)}
-    return found[0] if len(found) == 1 and found[0].name not in asked else None
+    return found[0] if found[0].name not in asked else None
+
+
+def _has_an_end(code: Notebook, scope: Scope, statement: ast.stmt) -> bool:
+    """Whether a statement reads from a file, a pipe or a socket, and waits there for more to come."""
+    reads = [one for one in ast.walk(statement) if isinstance(one, ast.Call) and called_name(one) in _READS]
+    if not reads or any(True for _ in code.with_text(*_COMES_LATER)):
+        return False
+    call = reads[0]
+    match call.func:
+        case ast.Attribute(attr="recv"):
+            return bool(call.args)  # a connection of multiprocessing raises EOFError
+        case ast.Attribute(value=ast.Attribute(attr="stdout" | "stderr")):
+            return True
+        case ast.Attribute(value=owner):
+            calls = [one.node for one in all_origins(owner, scope, code) if isinstance(one.node, ast.Call)]
+            is_opened = any(called_name(one) in _OPENERS for one in calls)
+            return is_opened and not any(True for _ in code.with_text("Popen(", "system(", "Process("))
+    return False
 
 
 def _read(node: ast.AST) -> EndlessRead | None:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from .notebook import Notebook
 from .scopes import Scope
 
+_MOST_STEPS = 10_000
 _EXACT = 1024
 """Sums of quarters and other such fractions are exact."""
 
@@ -28,14 +29,13 @@ def halved(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
             middles |= {f"int(({low} + {high}) / 2)", f"{low} + {high} >> 1"}
         case _:
             return
-    tests = [one.test for one in inner if isinstance(one, ast.If)]
-    if any({low, high} <= {part.id for part in ast.walk(one) if isinstance(part, ast.Name)} for one in tests):
-        return  # it may leave where the bounds are next to each other
     assigned = [one for one in inner if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
     middle = next((one for one in assigned if ast.unparse(one.value) in middles), None)
     if middle is None or len([one for one in assigned if getattr(one.targets[0], "id", "") in (low, high)]) != 2:
         return
     mid = ast.unparse(middle.targets[0])
+    if any(_asks_for_progress(one.test, {low, high, mid}, inner) for one in inner if isinstance(one, ast.If)):
+        return  # it may leave where the bounds are next to each other, or after so many rounds
     texts = {ast.unparse(one): one for one in assigned}
     lows, highs = texts.get(f"{low} = {mid}"), texts.get(f"{high} = {mid}")
     if isinstance(op, ast.Lt) and lows is not None:
@@ -57,6 +57,11 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
             pass
         case _:
             return
+    stores = [
+        one for one in inner if isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load)
+    ]
+    if len(stores) != 1 or any(isinstance(one, ast.Break | ast.Return | ast.Raise | ast.Assert) for one in inner):
+        return  # it is rounded, too, or there is another way out
     for one in inner:
         match one:
             case ast.AugAssign(target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=step) if (
@@ -67,9 +72,38 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
                     given = bound.value or step
                 by = given.value if isinstance(given, ast.Constant) else None
                 if isinstance(by, float) and by.as_integer_ratio()[1] > _EXACT:
+                    if _is_met(code, scope, loop, by if isinstance(op, ast.Add) else -by):
+                        return
                     sign = "<" if isinstance(op, ast.Add) else ">"
                     why = (
                         f"`{name}` goes on in steps of {by}: a sum of fractions is hardly ever exactly the other value"
                     )
                     text = f"{scope.segment(left)} {sign} {scope.segment(stop)}"
                     yield Step("missed", why, loop.test, text)
+
+
+def _asks_for_progress(test: ast.expr, bounds: set[str], inner: list[ast.AST]) -> bool:
+    """Whether a condition compares two of the bounds, or asks for a number that each round counts."""
+    counted = {one.target.id for one in inner if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)}
+    names = {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}
+    return len(names & bounds) > 1 or bool(names & counted)
+
+
+def _is_met(code: Notebook, scope: Scope, loop: ast.While, by: float) -> bool:
+    """Whether the sum is known to be equal to the other value after some steps: 0.1 five times is 0.5."""
+    match loop.test:
+        case ast.Compare(left=ast.Name(id=name), comparators=[stop]):
+            start = code.lookup(name, scope, loop)
+        case _:
+            return False
+    if isinstance(stop, ast.Name) and (bound := code.lookup(stop.id, scope, loop)) is not None:
+        stop = bound.value or stop
+    at = start.value.value if start is not None and isinstance(start.value, ast.Constant) else None
+    end = stop.value if isinstance(stop, ast.Constant) else None
+    if not (isinstance(at, int | float) and isinstance(end, int | float)):
+        return False
+    for _ in range(_MOST_STEPS):
+        if at == end:
+            return True
+        at += by
+    return False

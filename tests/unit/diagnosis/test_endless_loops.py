@@ -23,7 +23,7 @@ def judged(source, *before):
         ("while i < n:\n    f(i)", "unchanged", None),
         ("while total < limit:\n    count += f(rows[count])", "unchanged", None),
         ("while queue:\n    print(queue[0])", "unchanged", None),
-        ("while len(rows) > 3:\n    f(rows[0])", "unchanged", None),
+        ("while len(rows) > 3:\n    print(rows[0])", "unchanged", None),
         (CONTINUE, "skipped", "i += 1"),
         (CONTINUE.replace("        continue", "        left += 1\n        continue"), "skipped", "i += 1"),
         (BISECT, "halved", "lo = mid + 1"),
@@ -85,8 +85,9 @@ def test_a_function_that_changes_the_name_from_another_cell():
 
 @pytest.mark.parametrize("source", ["while not self.ready:\n    pass", "while not found:\n    pass"])
 def test_a_thread_may_change_what_a_loop_asks(source):
-    assert judged(source).kind == "unchanged"
-    assert judged(source, "import threading\nthreading.Thread(target=load).start()") is None
+    own = "class Job:\n    def start(self): self.ready = False"
+    assert judged(source, own).kind == "unchanged"
+    assert judged(source, own, "import threading\nthreading.Thread(target=load).start()") is None
 
 
 def test_an_attribute_that_cells_set_is_no_property():
@@ -99,3 +100,42 @@ def test_an_attribute_that_cells_set_is_no_property():
 def test_a_loop_that_is_to_go_on_until_it_is_interrupted():
     assert judged("while running:\n    step()", "running = True") is None
     assert judged("try:\n    while n < most:\n        step(next(items))\nexcept StopIteration: pass") is None
+
+
+@pytest.mark.parametrize(
+    ("source", "before"),
+    [
+        ("while queue:\n    step()", "queue = [1]\ndef step():\n    queue.pop()"),
+        ("while len(agents) > 1:\n    game.round()", "agents = [1, 2]\ngame = Game(agents)"),
+        ("while not results:\n    pump(loop)", "results = []"),
+        ("while not got:\n    pass", "got = []\nsd.InputStream(callback=lambda d, *a: got.append(d)).start()"),
+        ("while not events:\n    pass", "from signal import signal, SIGALRM\nsignal(SIGALRM, events.append)"),
+        ("while done < 5:\n    step()", "done = np.zeros(1)\ndef step(): np.add(done, 1, done)"),
+        ("while error > tol:\n    np.abs(a - b, out=error)", ""),
+        ("while found < 10:\n    search()", "def search():\n    get_ipython().user_ns['found'] += 1"),
+        ("while i < n:\n    take(next(items))", ""),
+        ("while i < n:\n    assert f(i)", ""),
+        ("while not port.in_waiting:\n    pass", ""),
+        ("while True:\n    frame = camera.read()\n    if key(frame) == 113: break", "camera = VideoStream().start()"),
+        ("while True:\n    value = sensor.read()\n    plot(value)", "sensor = Sensor(open('/dev/i2c-1'))"),
+        ("while True:\n    line = log.readline()\n    if 'end' in line: break\n    sleep(1)", "log = open('a.log')"),
+        ("while True:\n    line = log.readline()\n    if 'end' in line: break", "log = open(p)\nPopen(['make'])"),
+        ("while True:\n    part = port.read(4)\n    show(part)", "import serial\nport = serial.Serial(timeout=0)"),
+        ("while True:\n    task = pipe.recv()\n    work(task)", "pipe, other = Pipe()"),
+        ("while i < n:\n    j += 1\n    if data[j] < 0:\n        continue\n    i += 1", ""),
+        ("while i < n:\n    a, b = b, a + b\n    if a % 2:\n        continue\n    i += 1", ""),
+        ("while i < n:\n    if port.in_waiting == 0:\n        continue\n    i += 1", ""),
+        (BISECT.replace("    if f", "    if mid == lo: break\n    if f"), ""),
+        (BISECT.replace("    if f", "    rounds += 1\n    if rounds > 60: break\n    if f"), ""),
+        ("while x != 1.0:\n    x += 0.1\n    x = round(x, 1)", "x = 0.0"),
+        ("while x != 1.0:\n    x += 0.1\n    if x > 1: break", "x = 0.0"),
+        ("while x != stop:\n    x += 0.1\n    work(x)", "x, stop = 0.0, 0.5\nx = 0.0\nstop = 0.5"),
+    ],
+)
+def test_an_ordinary_program_that_looks_endless(source, before):
+    assert judged(source, before) is None
+
+
+def test_a_file_that_nobody_writes_has_an_end():
+    source = "while True:\n    line = table.readline()\n    if 'end' in line: break"
+    assert judged(source, "table = open('a.csv')").kind == "read"

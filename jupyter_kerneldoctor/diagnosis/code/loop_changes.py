@@ -1,0 +1,112 @@
+"""What the condition of a loop asks, and whether something in the loop may change that."""
+
+import ast
+from collections.abc import Iterator
+
+from .notebook import Notebook
+from .scopes import Scope
+
+PURE = frozenset({"len", "abs", "int", "float", "min", "max", "sum", "bool", "isinstance", "round"})
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_ASKS_TIME = frozenset({"sleep", "perf_counter", "time", "monotonic"})
+_HARMLESS = PURE | {"print", "str", "repr", "range", "sorted", "display"} | _ASKS_TIME
+_FILLED = frozenset(
+    {"zeros", "zeros_like", "ones", "ones_like", "empty", "full", "array", "tensor", "Value", "asarray"}
+)
+"""What makes numbers that are changed in place."""
+_BY_NAME = ("exec(", "eval(", "globals()", "user_ns", "setattr(", "__dict__", "run_cell", "%run", "__main__")
+
+
+def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and what runs in it; functions are not entered."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if not isinstance(one, FUNCTIONS):
+            waiting += ast.iter_child_nodes(one)
+
+
+def asked_names(test: ast.expr) -> frozenset[str]:
+    """Return the names, and attributes of `self`, that a condition asks; none where it asks anything else."""
+    found = set[str]()
+    waiting: list[ast.AST] = [test]
+    while waiting:
+        match waiting.pop():
+            case ast.Name(id=name):
+                found.add(name)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                found.add(f"{name}.{attr}")
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in PURE:
+                waiting += args
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp() | ast.BinOp() as inner:
+                waiting += [one for one in ast.iter_child_nodes(inner) if isinstance(one, ast.expr)]
+            case ast.Constant():
+                pass
+            case _:
+                return frozenset()
+    return frozenset(found)
+
+
+def asks_numbers(test: ast.expr) -> bool:
+    """Whether a condition compares what can only be assigned anew: no list that another name stands for, too."""
+    ordered = isinstance(test, ast.Compare) and all(
+        isinstance(one, ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.Is | ast.IsNot) for one in test.ops
+    )
+    fixed = isinstance(test, ast.Compare) and any(isinstance(one, ast.Constant) for one in test.comparators)
+    return (ordered or fixed) and not any(isinstance(one, ast.Call) for one in running_nodes(test))
+
+
+def _is_fixed(code: Notebook, scope: Scope, loop: ast.While, name: str) -> bool:
+    """Whether a name stands for what no call can change: a number, a text, True."""
+    bound = code.lookup(name, scope, loop)
+    if asks_numbers(loop.test):
+        return bound is None or called_name(bound.value) not in _FILLED
+    return bound is not None and isinstance(bound.value, ast.Constant)
+
+
+def _is_harmless(call: ast.Call) -> bool:
+    return called_name(call) in (_HARMLESS if isinstance(call.func, ast.Name) else _ASKS_TIME)
+
+
+def called_name(call: ast.AST | None) -> str:
+    """Return what is called: `pop` of `rows.pop()`."""
+    function = call.func if isinstance(call, ast.Call) else None
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str], inner: list[ast.AST]) -> bool:
+    """Whether something in the loop may change what a name stands for, or the object itself."""
+    roots = {one.partition(".")[0] for one in names}
+    told = [f"{word} {name}" for name in roots for word in ("global", "nonlocal")]
+    if any(True for _ in code.with_text(*told, *_BY_NAME)):
+        return True
+    is_number = asks_numbers(loop.test)
+    entries = {id(one.value) for one in inner if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load)}
+    attributes = {id(one.value) for one in inner if isinstance(one, ast.Attribute)} if only_sleeps(loop) else set()
+    calls = any(isinstance(one, ast.Call) for one in inner) and not only_sleeps(loop)
+    if calls and any("." in one for one in names):
+        return True  # whatever it calls may set an attribute
+    calls = any(isinstance(one, ast.Call) and not _is_harmless(one) for one in inner)
+    if calls and not all(_is_fixed(code, scope, loop, one) for one in roots):
+        return True  # or take something out of a list, which it may know by another name
+    for node in inner:
+        match node:
+            case ast.Name(id=name) if name in roots:
+                is_read = (is_number and name in names) or id(node) in entries or id(node) in attributes
+                if not isinstance(node.ctx, ast.Load) or not is_read:
+                    return True
+            case ast.keyword(arg="out", value=value) if asked_names(value) & roots:
+                return True
+            case ast.Attribute() if ast.unparse(node) in names and not isinstance(node.ctx, ast.Load):
+                return True
+    return False
+
+
+def only_sleeps(loop: ast.While) -> bool:
+    """Whether a loop does nothing but sleep and tell so."""
+    calls = [one.value if isinstance(one, ast.Expr) else None for one in loop.body if not isinstance(one, ast.Pass)]
+    names = [
+        getattr(one.func, "attr", getattr(one.func, "id", "")) if isinstance(one, ast.Call) else "" for one in calls
+    ]
+    return "sleep" in names and all(one in ("sleep", "print") for one in names)
