@@ -66,7 +66,7 @@ class EndlessLoop(NamedTuple):
     @property
     def least_s(self) -> float:
         """How long a cell is in the loop before it is said to be endless: of some of these values decide that."""
-        return 15.0 if self.kind in ("skipped", "halved", "missed") else 8.0
+        return 15.0 if self.kind in ("skipped", "halved") else 8.0
 
     @property
     def head(self) -> str:
