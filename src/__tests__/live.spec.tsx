@@ -95,13 +95,22 @@ describe('the live view', () => {
     });
     await show({
       rows: [],
-      live: live({ gpus: [card(0, 2, 6), card(1, 0, 0)] })
+      live: live({
+        gpus: [
+          card(0, 2, 6),
+          card(1, 0, 0),
+          { ...card(2, 0, 0), used_bytes: null }
+        ]
+      })
     });
     expect(text()).toContain(
       'GPU 0 (NVIDIA H200 <b>): 2.0 GiB left of 8.0 GiB'
     );
     expect(text()).toContain(
       'GPU 1 (NVIDIA H200 <b>): 8.0 GiB left of 8.0 GiB'
+    );
+    expect(text()).toContain(
+      'GPU 2 (NVIDIA H200 <b>): how much of it is in use is not known'
     );
     const widths = (label: string) =>
       all(`[aria-label="${label}"] *`).map(part => part.getAttribute('style'));

@@ -63,23 +63,33 @@ export function Holders({ live }: { live: ILive }): JSX.Element {
       </Section>
       {gpus.length > 0 && (
         <Section title={trans.__('Graphics cards')}>
-          {gpus.map(gpu => (
-            <div key={gpu.index}>
-              {trans.__(
-                'GPU %1 (%2): %3 left of %4',
-                gpu.index,
-                plain(gpu.name ?? ''),
-                bytes((gpu.total_bytes ?? 0) - (gpu.used_bytes ?? 0)),
-                bytes(gpu.total_bytes ?? 0)
-              )}
-              <Meter
-                total={gpu.total_bytes ?? 1}
-                used={gpu.used_bytes ?? 0}
-                own={gpu.own_bytes ?? 0}
-                label={trans.__('Memory of GPU %1', gpu.index)}
-              />
-            </div>
-          ))}
+          {gpus.map(gpu =>
+            gpu.total_bytes === null || gpu.used_bytes === null ? (
+              <div key={gpu.index}>
+                {trans.__(
+                  'GPU %1 (%2): how much of it is in use is not known',
+                  gpu.index,
+                  plain(gpu.name ?? '')
+                )}
+              </div>
+            ) : (
+              <div key={gpu.index}>
+                {trans.__(
+                  'GPU %1 (%2): %3 left of %4',
+                  gpu.index,
+                  plain(gpu.name ?? ''),
+                  bytes(gpu.total_bytes - gpu.used_bytes),
+                  bytes(gpu.total_bytes)
+                )}
+                <Meter
+                  total={gpu.total_bytes}
+                  used={gpu.used_bytes}
+                  own={gpu.own_bytes ?? 0}
+                  label={trans.__('Memory of GPU %1', gpu.index)}
+                />
+              </div>
+            )
+          )}
         </Section>
       )}
       {others.length > 0 && (

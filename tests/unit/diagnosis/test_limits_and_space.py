@@ -215,6 +215,12 @@ def test_threads_may_lack_memory_for_their_stacks(name, used, option):
     )
     assert f"ulimit {option}, RLIMIT_{name}); 660 MiB of it was in use" in refused.evidence[1].text
 
+    around = SystemState(-1, "incident", rlimits={name: Rlimit(700 * MIB)}, **{used: 660 * MIB})
+    pool = "from concurrent.futures import ThreadPoolExecutor as Pool\nwith Pool(32) as pool: pool.map(get, urls)"
+    answer = diagnose(recording(pool, alive=True, incidents=[incident("no-threads", around)]))
+    assert answer.cause.id == "allocation-refused"
+    assert "threading.stack_size" in answer.fixes[0].title
+
     refused, number = answers(660 * MIB, pids_current=60, pids_limit=60)
     assert number.certainty > refused.certainty
 

@@ -100,6 +100,10 @@ class LimitThreads(Advice):
         for one in super().propose(death):
             yield with_(one, edits=edits, why=f"{one.why}{said}")
 
+    def saves(self, death: Death) -> int | None:
+        """Count all that was missing: it is room for stacks, which the cell's memory does not show."""
+        return death.memory.missing_bytes or 1
+
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the number is what counts
         """Whether no cell asks for so many any more."""
         return not _fewer(after)[0]
