@@ -4,7 +4,9 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
+from contextlib import suppress
 
 import pytest
 from support.requires import linux
@@ -108,9 +110,14 @@ async def test_a_kernel_that_is_killed_while_it_starts_is_told_of_at_once(start,
 
 async def test_a_kernel_that_nobody_has_spoken_to_was_ready(jp_fetch, deaths, jp_serverapp, settled_at_the_end):
     kernel_id = json.loads((await jp_fetch("api", "kernels", method="POST", body="{}")).body)["id"]
-    await asyncio.sleep(3)  # nothing tells from outside when it is
+    kernel = jp_serverapp.kernel_manager.get_kernel(kernel_id)
+    for _ in range(300):
+        with suppress(OSError), socket.create_connection((kernel.ip, kernel.shell_port)):
+            break
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(3)  # nothing tells from outside when it is ready, once it listens
 
-    os.kill(jp_serverapp.kernel_manager.get_kernel(kernel_id).provisioner.process.pid, signal.SIGKILL)
+    os.kill(kernel.provisioner.process.pid, signal.SIGKILL)
 
     recording_id = (await deaths.next())["recording"]
     assert not Store().open(recording_id).server.never_ready
