@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from jupyter_kerneldoctor.recording.garbage_collection import no_garbage_collection
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
 from jupyter_kerneldoctor.render.next_steps import newer_recording
+from jupyter_kerneldoctor.reports.garbage_collection import no_garbage_collection
 from jupyter_kerneldoctor.reports.kept_rows import Row
 from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems
 

@@ -10,7 +10,6 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from .garbage_collection import no_garbage_collection
 from .private_files import open_private, read_file, read_part
 
 if TYPE_CHECKING:
@@ -119,8 +118,7 @@ def values(data: bytes) -> list[Any]:
     """Return the value of each whole and valid line."""
     lines = [line for line in data.split(b"\n") if 0 < len(line) <= LONGEST_LINE_BYTES]
     try:  # all at once takes a third of the time; a line that is damaged spoils the whole, and they are read one by one
-        with no_garbage_collection():
-            found: list[Any] = json.loads(b"[" + b",\n".join(lines) + b"]")
+        found: list[Any] = json.loads(b"[" + b",\n".join(lines) + b"]")
     except (ValueError, RecursionError):
         return list(_one_by_one(lines))
     return found

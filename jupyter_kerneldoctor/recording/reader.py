@@ -25,7 +25,6 @@ from .events import (
     SystemState,
     Xid,
 )
-from .garbage_collection import no_garbage_collection
 from .journal import read_events, read_lines
 from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
 from .model import End, ExitRequest, Kernel, Limit, Recording, ServerView
@@ -99,7 +98,6 @@ def _is_written(recording: Recording) -> bool:
     return recording.last_wall_s is not None and abs(time.time() - recording.last_wall_s) < SILENT_S
 
 
-@no_garbage_collection()
 def assemble(
     recording_id: str,
     events: list[Event],

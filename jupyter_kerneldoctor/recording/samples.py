@@ -10,7 +10,6 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .garbage_collection import no_garbage_collection
 from .journal import JsonLines, read_lines
 from .layout import RECENT, SAMPLES
 
@@ -198,9 +197,8 @@ class SampleRows:
         columns = [*zip(*rows, strict=True), [None] * len(rows)]  # the last stands for one that is missing
         times = [one if type(one) in _NUMBERS and abs(one) < _TOO_MUCH else None for one in columns[self._places[0]]]
         sizes = [_sizes(columns[place]) for place in self._places[1:]]
-        with no_garbage_collection():
-            found = map(partial(tuple.__new__, Sample), zip(times, *sizes, strict=True))
-            return [sample for sample in found if sample[0] is not None]
+        found = map(partial(tuple.__new__, Sample), zip(times, *sizes, strict=True))
+        return [sample for sample in found if sample[0] is not None]
 
 
 def _sizes(column: Sequence[Any]) -> Sequence[int | None]:

@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..diagnosis import diagnose, load_rules
-from ..recording.garbage_collection import no_garbage_collection
 from ..recording.layout import JOURNAL, started_wall_s
 from ..recording.private_files import HAS_DIRECTORIES, read_part, recording, recordings
 from ..recording.store import END_PATIENCE_S, Store, UnknownRecordingError, UnreadableRecordingError
 from . import kept_rows
+from .garbage_collection import no_garbage_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

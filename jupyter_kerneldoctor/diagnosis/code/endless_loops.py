@@ -101,6 +101,7 @@ def makes_file(code: Notebook, loop: EndlessLoop) -> bool:
 
 def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLoop]:
     inner = [node for one in loop.body for node in running_nodes(one)]
+    code.spend(len(inner))
     yield from (EndlessLoop(scope, loop, *one) for one in halved(loop, inner))
     yield from (EndlessLoop(scope, loop, *one) for one in missed(code, scope, loop, inner))
     if (read := endless_read(code, scope, loop.test, inner)) is not None:

@@ -1,6 +1,7 @@
 """Steps of a loop that do not bring it to its end: a bisection that keeps its bounds, a sum that misses a number."""
 
 import ast
+import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
@@ -9,6 +10,7 @@ from .scopes import Scope
 
 _MOST_STEPS = 10_000
 _EXACT = 1024
+_MOST_START = 1 << 53
 """Sums of quarters and other such fractions are exact."""
 
 
@@ -34,7 +36,8 @@ def halved(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
     if middle is None or len([one for one in assigned if getattr(one.targets[0], "id", "") in (low, high)]) != 2:
         return
     mid = ast.unparse(middle.targets[0])
-    if any(_asks_for_progress(one.test, {low, high, mid}, inner) for one in inner if isinstance(one, ast.If)):
+    counted = {one.target.id for one in inner if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)}
+    if any(_asks_for_progress(one.test, {low, high, mid}, counted) for one in inner if isinstance(one, ast.If)):
         return  # it may leave where the bounds are next to each other, or after so many rounds
     texts = {ast.unparse(one): one for one in assigned}
     lows, highs = texts.get(f"{low} = {mid}"), texts.get(f"{high} = {mid}")
@@ -71,7 +74,7 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
                 if isinstance(step, ast.Name) and (bound := code.lookup(step.id, scope, step)) is not None:
                     given = bound.value or step
                 by = given.value if isinstance(given, ast.Constant) else None
-                if isinstance(by, float) and by.as_integer_ratio()[1] > _EXACT:
+                if isinstance(by, float) and math.isfinite(by) and by.as_integer_ratio()[1] > _EXACT:
                     if _is_met(code, scope, loop, by if isinstance(op, ast.Add) else -by):
                         return
                     sign = "<" if isinstance(op, ast.Add) else ">"
@@ -82,9 +85,8 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
                     yield Step("missed", why, loop.test, text)
 
 
-def _asks_for_progress(test: ast.expr, bounds: set[str], inner: list[ast.AST]) -> bool:
+def _asks_for_progress(test: ast.expr, bounds: set[str], counted: set[str]) -> bool:
     """Whether a condition compares two of the bounds, or asks for a number that each round counts."""
-    counted = {one.target.id for one in inner if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)}
     names = {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}
     return len(names & bounds) > 1 or bool(names & counted)
 
@@ -100,7 +102,7 @@ def _is_met(code: Notebook, scope: Scope, loop: ast.While, by: float) -> bool:
         stop = bound.value or stop
     at = start.value.value if start is not None and isinstance(start.value, ast.Constant) else None
     end = stop.value if isinstance(stop, ast.Constant) else None
-    if not (isinstance(at, int | float) and isinstance(end, int | float)):
+    if not (isinstance(at, int | float) and isinstance(end, int | float) and abs(at) < _MOST_START):
         return False
     for _ in range(_MOST_STEPS):
         if at == end:

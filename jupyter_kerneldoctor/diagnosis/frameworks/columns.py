@@ -266,8 +266,8 @@ def _parent(node: ast.AST, scope: Scope) -> ast.AST | None:
 def _place(node: ast.Name, scope: Scope) -> tuple[int, bool, int]:
     """Return where a use counts: what an assignment stores comes after all that it reads."""
     statement = scope.tree.statements[node]
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    stores = any(node is one for target in targets for one in ast.walk(target))
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    stores = value is not None and (node.lineno, node.col_offset) < (value.lineno, value.col_offset)
     return statement.lineno, stores, node.col_offset
 
 

@@ -139,3 +139,9 @@ def test_an_ordinary_program_that_looks_endless(source, before):
 def test_a_file_that_nobody_writes_has_an_end():
     source = "while True:\n    line = table.readline()\n    if 'end' in line: break"
     assert judged(source, "table = open('a.csv')").kind == "read"
+
+
+@pytest.mark.parametrize("start", ["0.0", "1" + "0" * 400])
+@pytest.mark.parametrize("step", ["1e999", "0.1"])
+def test_numbers_beyond_all_bounds_are_no_trouble(start, step):
+    judged(f"while x != 1.0:\n    x += {step}", f"x = {start}")

@@ -82,6 +82,14 @@ CASES = {
         MEMORY,
         [TORCH + "losses = []\n", "for x in a" + ".b" * 385 + ".parameters(): losses.append(model(x))"],
     ),
+    "a table stored under thousands of names": (
+        MEMORY,
+        ["import pandas as pd\ndf = pd.read_csv(p)\n[" + "df, " * 2000 + "] = x\ndf.head()"],
+    ),
+    "thousands of conditions in a bisection": (
+        {"alive": True},
+        ["while lo < hi:\n  mid = (lo + hi) // 2\n  lo = mid\n  hi = mid\n" + "  if a: b += 1\n" * 2000],
+    ),
     "36,000 magics": (KILLED, [TORCH + "%time f(x)\n?x\nx??\n!ls $x {x}\n%%time\n%lsmagic\n" * 6000]),
     "nearly Python": (EXIT, ["%matplotlib\n" + "x = x + x\n" * 12_000 + ")"]),
 }

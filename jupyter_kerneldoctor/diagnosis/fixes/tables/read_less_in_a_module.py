@@ -64,6 +64,8 @@ class ReadLessInAModule(Fix):
         reads = [one.function for one in inner if one.function in _READERS and "/pandas/" in one.file]
         if own is None or not reads or death.frames.cell_of(own) is not None or own.file.startswith("<"):
             return
+        if not own.file.isprintable():  # a line break in it would put code into what is copied
+            return
         at, name = guilty_place(death), PurePath(own.file).name
         made = getattr(at.node, "value", None) if at is not None else None
         columns = columns_of(made, at.scope, death.code) if at is not None and isinstance(made, ast.Call) else None
