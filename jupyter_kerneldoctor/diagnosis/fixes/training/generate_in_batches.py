@@ -1,7 +1,8 @@
 import ast
 from collections.abc import Iterator
 
-from ...edits import replace
+from ...code.calls import Call
+from ...edits import replace, text_of
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.generation import generations
 from ...sizing import choose
@@ -47,6 +48,13 @@ class GenerateInBatches(Fix):
             "answers = [one for start in range(0, len(texts), 64) for one in ask(texts[start:start + 64], n=50)]",
             says=("`ask(texts, n=50)`",),
         ),
+        Case(
+            _GPT + _ASK + "    return tok.batch_decode(out)",
+            "s = ['hello'] * 900\nanswers = ask(s)",
+            growth="jump",
+            becomes="s = ['hello'] * 900\n"
+            "answers = [one for start in range(0, len(s), 64) for one in ask(s[start:start + 64])]",
+        ),
         Case(_GPT, "enc = tok(load(), padding=True)\nout = lm.generate(**enc)", says=("tok(prompts[start:start + 8]",)),
     ]
     SILENT = [
@@ -71,7 +79,8 @@ class GenerateInBatches(Fix):
             )
             title = f"Generate for {plural(few, 'prompt')} at a time"
             if one.outer is not None and one.is_list and rows != "prompts" and not at.loops_around(one.outer):
-                part = at.segment(one.outer).replace(rows, f"{rows}[start:start + {few}]", 1)
+                some = replace(at, one.texts, f"{rows}[start:start + {few}]")
+                part = text_of(Call(one.outer, at, ""), some)
                 new = f"[one for start in range(0, len({rows}), {few}) for one in {part}]"
                 yield Proposal(replace(at, one.outer, new), why, missing, title)
             else:
