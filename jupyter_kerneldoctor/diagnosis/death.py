@@ -119,15 +119,15 @@ class Death(DeathSite):
         for _, cell, line in () if look is None else user_frames(look.main.frames, self.frames, None):
             found = None if cell is None else self.find(partial(endless_loop, cell=cell, line=line))
             if found is not None and cell is not None:
-                if self.busy_cell is None or found.only_sleeps:
-                    return found if self.busy_cell is None and found.only_sleeps else None
-                first, last = found.node.lineno, found.node.end_lineno or 0
-                newest = self.busy_cell.looks[-1]
-                if found.kind == "read" and (
-                    newest.threads[0].state != "R" or any(one.state != "Z" for one in newest.children)
-                ):
+                busy = self.busy_cell
+                if busy is None or found.only_sleeps:
+                    return found if busy is None and found.only_sleeps else None
+                newest = busy.looks[-1]
+                others = newest.threads[0].state != "R" or any(one.state != "Z" for one in newest.children)
+                if found.kind == "read" and others:
                     return None  # a serial port, a socket with a time limit, a program that still writes
-                return found if self.busy_cell.within_s(cell, first, last) >= found.least_s else None
+                taken_s = busy.within_s(cell, found.node.lineno, found.node.end_lineno or 0)
+                return found if taken_s >= found.least_s else None
         return None
 
     def ended_by(self, call: EndingCall) -> str:

@@ -94,7 +94,7 @@ def makes_file(code: Notebook, loop: EndlessLoop) -> bool:
         for module in code.mentioning(*_MAKERS)
         for scope in code.scopes(module.cell)
         for call in scope.calls
-        if getattr(call.func, "attr", getattr(call.func, "id", "")) in _MAKERS
+        if called_name(call) in _MAKERS
         for given in (*call.args[:1], *([call.func.value] if isinstance(call.func, ast.Attribute) else []))
     )
 

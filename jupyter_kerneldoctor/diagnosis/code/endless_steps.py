@@ -10,8 +10,9 @@ from .scopes import Scope
 
 _MOST_STEPS = 10_000
 _EXACT = 1024
-_MOST_START = 1 << 53
 """Sums of quarters and other such fractions are exact."""
+_MOST_START = 1 << 53
+"""Nothing is counted up from a larger number: it may have more digits than a float."""
 
 
 class Step(NamedTuple):

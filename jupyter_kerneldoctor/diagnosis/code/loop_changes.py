@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from .calls import last_name
 from .notebook import Notebook
 from .scopes import Scope
 
@@ -71,8 +72,7 @@ def _is_harmless(call: ast.Call) -> bool:
 
 def called_name(call: ast.AST | None) -> str:
     """Return what is called: `pop` of `rows.pop()`."""
-    function = call.func if isinstance(call, ast.Call) else None
-    return getattr(function, "attr", getattr(function, "id", ""))
+    return last_name(call.func) if isinstance(call, ast.Call) else ""
 
 
 def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str], inner: list[ast.AST]) -> bool:
@@ -105,8 +105,6 @@ def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[s
 
 def only_sleeps(loop: ast.While) -> bool:
     """Whether a loop does nothing but sleep and tell so."""
-    calls = [one.value if isinstance(one, ast.Expr) else None for one in loop.body if not isinstance(one, ast.Pass)]
-    names = [
-        getattr(one.func, "attr", getattr(one.func, "id", "")) if isinstance(one, ast.Call) else "" for one in calls
-    ]
+    statements = [one for one in loop.body if not isinstance(one, ast.Pass)]
+    names = [called_name(one.value) if isinstance(one, ast.Expr) else "" for one in statements]
     return "sleep" in names and all(one in ("sleep", "print") for one in names)

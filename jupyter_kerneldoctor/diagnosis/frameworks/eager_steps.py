@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from ..code.calls import last_name
 from ..code.notebook import Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
@@ -24,7 +25,7 @@ def eager_steps(code: Notebook) -> Iterator[Scope]:
     if not made.scope.is_cell or made.scope.loops_around(made.node):
         return
     for scope in code.running.functions:
-        words = {getattr(one.func, "attr", getattr(one.func, "id", "")) for one in scope.calls}
+        words = {last_name(one.func) for one in scope.calls}
         if not words & {"apply_gradients", "apply"} or words & _OF_PYTHON or scope.decorators:
             continue
         if any(True for _ in tapes(scope, code)) and _is_of_tensors(scope, code) and _gets_tensors(scope, code):

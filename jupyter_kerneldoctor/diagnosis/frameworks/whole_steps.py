@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..code.calls import last_name
 from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins, all_origins
 from ..code.values import Values
@@ -105,7 +106,7 @@ def _is_no_array(node: ast.expr, scope: Scope, code: Notebook) -> bool:
 
 def _is_one_step(function: Scope, origins: Origins, depth: int = 0) -> bool:
     """Whether a function works gradients out once, of all that it is given."""
-    words = {getattr(one.func, "attr", getattr(one.func, "id", "")) for one in function.calls}
+    words = {last_name(one.func) for one in function.calls}
     taken = (one.value for one in function.nodes if isinstance(one, ast.Subscript))
     picks = any(isinstance(one, ast.Name) and one.id in function.parameters for one in taken) or words & _PICKS
     if picks or any(isinstance(one, ast.For | ast.While) for one in function.nodes):

@@ -41,7 +41,7 @@ class ReadLessInAModule(Fix):
                 Stack(
                     -0.1,
                     "busy",
-                    (thread(_IN_PANDAS, Frame("/work/src/loading.py", 8, "read_day"), own_frame(_SALES, 1)),),
+                    (thread(_IN_PANDAS, Frame("/srv/src/loading.py", 8, "read_day"), own_frame(_SALES, 1)),),
                 )
             ],
             says=("`read_day` (loading.py, line 8)", "usecols=['store', 'amount']", "one file at a time"),
@@ -64,8 +64,8 @@ class ReadLessInAModule(Fix):
         reads = [one.function for one in inner if one.function in _READERS and "/pandas/" in one.file]
         if own is None or not reads or death.frames.cell_of(own) is not None or own.file.startswith("<"):
             return
-        if not own.file.isprintable():  # a line break in it would put code into what is copied
-            return
+        if not own.file.isprintable():
+            return  # a line break in it would put code into what is copied
         at, name = guilty_place(death), PurePath(own.file).name
         made = getattr(at.node, "value", None) if at is not None else None
         columns = columns_of(made, at.scope, death.code) if at is not None and isinstance(made, ast.Call) else None
