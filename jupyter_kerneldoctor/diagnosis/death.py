@@ -5,21 +5,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .analysis.call_reached import Reached, reached
 from .analysis.growth import Growth
+from .analysis.loop_total import LoopTotal, loop_total
 from .analysis.memory_shape import Shape, shape
+from .analysis.observed_loop import observed_loop
+from .analysis.running_lines import running_lines
 from .analysis.self_deadlock import TakenAgain, taken_again
 from .analysis.statements import short_name, statement_at
 from .analysis.user_frames import user_frames
 from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
-from .code.endless_loops import EndlessLoop, endless_loop
+from .code.endless_loops import EndlessLoop
 from .code.literals import number
 from .code.notebook import Call
 from .code.scopes import Scope as CodeScope
@@ -34,7 +37,6 @@ from .frameworks.kept_graphs import stores_of_graphs
 from .postmortem import Caller, CauseFinding, Statement
 from .units import quote
 
-_A_PART = 0.25  # of the growth: a statement with less is not to blame
 _ALMOST = 0.93  # of the limit
 _SMALL_STACK = 1 << 20  # NumPy, pandas and regular expressions take some hundred KiB
 _IDLE_BYTES = 100 << 20  # of a kernel's data were never written to in an idle kernel: room of threads and allocators
@@ -116,19 +118,8 @@ class Death(DeathSite):
     def endless_loop(self) -> EndlessLoop | None:
         """The loop that does not end, which the running cell was in whenever somebody looked at it for long."""
         look = None if self.ended else self.look
-        for _, cell, line in () if look is None else user_frames(look.main.frames, self.frames, None):
-            found = None if cell is None else self.find(partial(endless_loop, cell=cell, line=line))
-            if found is not None and cell is not None:
-                busy = self.busy_cell
-                if busy is None or found.only_sleeps:
-                    return found if busy is None and found.only_sleeps else None
-                newest = busy.looks[-1]
-                others = newest.threads[0].state != "R" or any(one.state != "Z" for one in newest.children)
-                if found.kind == "read" and others:
-                    return None  # a serial port, a socket with a time limit, a program that still writes
-                taken_s = busy.within_s(cell, found.node.lineno, found.node.end_lineno or 0)
-                return found if taken_s >= found.least_s else None
-        return None
+        frames = () if look is None else user_frames(look.main.frames, self.frames, None)
+        return observed_loop(frames, self.busy_cell, self.find)
 
     def ended_by(self, call: EndingCall) -> str:
         """Return "with `os._exit(1)`", or "in `stop` (cell [1], line 3: `os._exit(1)`)"."""
@@ -251,29 +242,7 @@ class Death(DeathSite):
 
     @cached_property
     def _running_lines(self) -> Sequence[tuple[int, int]] | None:
-        """The lines in the calls that led to where it ended and to where memory grew, by cell; None if not known."""
-        at = [(self.recording.cells.index(one.cell), one.line) for one in self.user_frames if one.cell is not None]
-        charged = (one for one in self.growth.charged if one.bytes >= _A_PART * self.growth.known_bytes)
-        for one in charged:
-            cell = self._cell_of(one.statement)
-            at += [] if cell is None else [(cell, one.statement.line)]
-            at += [(cell, call.line) for call in one.statement.via if (cell := self._cell_run_as(call)) is not None]
-        return None if not at or any(self._has_other_lines(cell) for cell, _ in at) else at
-
-    def _cell_of(self, statement: Statement) -> int | None:
-        """Return the index of the last cell that a statement stands in; None for one in a file."""
-        cells = self.recording.cells
-        return next((at for at in reversed(range(len(cells))) if cells[at].source == statement.cell_source), None)
-
-    def _cell_run_as(self, call: Caller) -> int | None:
-        """Return the index of the cell that a call stands in; None for one in a file."""
-        place, cells = (call.execution_count, call.cell_id), enumerate(self.recording.cells)
-        found = (at for at, one in cells if (one.execution_count, one.cell_id) == place)
-        return None if call.file is not None else next(found, None)
-
-    def _has_other_lines(self, cell: int) -> bool:
-        """Whether an edit gives a cell more or fewer lines than it had."""
-        return self.code.source(cell).count("\n") != self.recording.cells[cell].source.count("\n")
+        return running_lines(self.recording, self.code, self.user_frames, self.growth)
 
     def reached(self, call: EndingCall) -> Reached:
         """Say whether the cell had reached a call when the kernel ended."""
@@ -301,3 +270,8 @@ class Death(DeathSite):
     def growth(self) -> Growth:
         """What the memory of the cell grew in."""
         return Growth(self.memory, self.memory_shape, self.code, self.frames, stores_of_graphs)
+
+    @cached_property
+    def loop_total(self) -> LoopTotal | None:
+        """What all rounds of the loop that fills a list would take."""
+        return self.find(lambda _: loop_total(self.growth, self.statement_at(self.line), self.values))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from .death import Death
 from .pasted_commands import shell_word
 from .texts.allocation_site import needed
-from .texts.loop_total import loop_total
 
 _GIB = 1 << 30
 _HEADROOM = 0.1  # of a limit stays free
@@ -116,7 +115,7 @@ def is_rlimit(death: Death) -> bool:
 
 def enough_bytes(death: Death) -> int | None:
     """Return the smallest memory limit that would have been enough, as a lower bound; None where nothing is known."""
-    memory, made, whole = death.memory, needed(death), loop_total(death)
+    memory, made, whole = death.memory, needed(death), death.loop_total
     asked = death.incident.asked_bytes if death.incident is not None else None
     sizes = (memory.missing_bytes, made.value.bytes if made else None, asked, whole.bytes if whole else None)
     wanted = [one for one in sizes if one is not None]

@@ -168,37 +168,41 @@ def _breaks(body: list[ast.stmt]) -> bool:
 def _skipped(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str]) -> Iterator[EndlessLoop]:
     """Find a `continue` before the step of the loop."""
     steps = [one for one in loop.body if isinstance(one, ast.AugAssign) and ast.unparse(one.target) in names]
-    kept = {one.id for one in running_nodes(loop) if isinstance(one, ast.Name)} - {
-        one.id for one in running_nodes(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-    } | names
-    for at, one in enumerate(loop.body):
-        parts = list(running_nodes(one))
-        stored = any(
-            isinstance(part, ast.Name) and part.id in names and isinstance(part.ctx, ast.Store) for part in parts
-        )
-        calls = any(isinstance(part, ast.Call) and not _is_method_of_data(part) for part in parts)
+    if len(steps) != 1:
+        return
+    fixed = _names_in(loop) - _names_in(loop, ast.Store) | names  # the same in each round that is skipped
+    for one in loop.body[: loop.body.index(steps[0])]:
+        if names & _names_in(one, ast.Store):
+            return
         match one:
-            case ast.If(test=test, body=[*first, ast.Continue() as left], orelse=[]) if not stored and len(steps) == 1:
-                asked = frozenset(part.id for part in running_nodes(test) if isinstance(part, ast.Name))
-                is_fixed = (
-                    asked <= kept
-                    and all(_changes_nothing(part, asked) for part in first)
-                    and not any(_changes_when_asked(part) for part in running_nodes(test))
-                )
-                if is_fixed and loop.body.index(steps[0]) > at and not _is_changed_elsewhere(code, scope, loop, asked):
+            case ast.If(test=test, body=[*first, ast.Continue() as left], orelse=[]) if _is_fixed(test, first, fixed):
+                if not _is_changed_elsewhere(code, scope, loop, _names_in(test)):
                     told = " or ".join(f"`{name}`" for name in sorted(names))
                     why = f"at `continue` nothing has changed {told}, so that the next round is the same"
                     yield EndlessLoop(scope, loop, "skipped", why, left, scope.segment(steps[0]))
                     return
-        if stored or calls:
+        if any(isinstance(part, ast.Call) and not _is_method_of_data(part) for part in running_nodes(one)):
             return
-        match one:  # the same in each round, if all that it is made of is
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                kept |= (
-                    {name}
-                    if {part.id for part in running_nodes(value) if isinstance(part, ast.Name)} <= kept
-                    else set()
-                )
+        match one:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _names_in(value) <= fixed:
+                fixed |= {name}
+
+
+def _names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> frozenset[str]:
+    """Return the names that run in a node; with `ast.Store` only those that it binds."""
+    return frozenset(
+        one.id for one in running_nodes(node) if isinstance(one, ast.Name) and isinstance(one.ctx, context)
+    )
+
+
+def _is_fixed(test: ast.expr, first: list[ast.stmt], fixed: frozenset[str]) -> bool:
+    """Whether a condition has the same answer in each round, whatever is done before it is asked again."""
+    asked = _names_in(test)
+    return (
+        asked <= fixed
+        and all(_changes_nothing(one, asked) for one in first)
+        and not any(_changes_when_asked(one) for one in running_nodes(test))
+    )
 
 
 def _changes_nothing(statement: ast.stmt, asked: frozenset[str]) -> bool:

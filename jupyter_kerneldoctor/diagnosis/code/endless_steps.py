@@ -1,6 +1,7 @@
 """Steps of a loop that do not bring it to its end: a bisection that keeps its bounds, a sum that misses a number."""
 
 import ast
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -71,12 +72,10 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
             case ast.AugAssign(target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=step) if (
                 target == name
             ):
-                given = step
-                if isinstance(step, ast.Name) and (bound := code.lookup(step.id, scope, step)) is not None:
-                    given = bound.value or step
-                by = given.value if isinstance(given, ast.Constant) else None
+                by = _constant(code, scope, step, step)
                 if isinstance(by, float) and math.isfinite(by) and by.as_integer_ratio()[1] > _EXACT:
-                    if _is_met(code, scope, loop, by if isinstance(op, ast.Add) else -by):
+                    start, end = (_constant(code, scope, side, loop) for side in (left, stop))
+                    if _is_met(start, end, by if isinstance(op, ast.Add) else -by):
                         return
                     sign = "<" if isinstance(op, ast.Add) else ">"
                     why = (
@@ -92,21 +91,15 @@ def _asks_for_progress(test: ast.expr, bounds: set[str], counted: set[str]) -> b
     return len(names & bounds) > 1 or bool(names & counted)
 
 
-def _is_met(code: Notebook, scope: Scope, loop: ast.While, by: float) -> bool:
-    """Whether the sum is known to be equal to the other value after some steps: 0.1 five times is 0.5."""
-    match loop.test:
-        case ast.Compare(left=ast.Name(id=name), comparators=[stop]):
-            start = code.lookup(name, scope, loop)
-        case _:
-            return False
-    if isinstance(stop, ast.Name) and (bound := code.lookup(stop.id, scope, loop)) is not None:
-        stop = bound.value or stop
-    at = start.value.value if start is not None and isinstance(start.value, ast.Constant) else None
-    end = stop.value if isinstance(stop, ast.Constant) else None
+def _constant(code: Notebook, scope: Scope, node: ast.expr, before: ast.stmt | ast.expr) -> object:
+    """Return the constant that an expression is, or that its name stood for before a place; None for others."""
+    if isinstance(node, ast.Name) and (bound := code.lookup(node.id, scope, before)) is not None:
+        node = bound.value or node
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _is_met(at: object, end: object, by: float) -> bool:
+    """Whether a sum is known to be equal to the other value after some steps: 0.1 five times is 0.5."""
     if not (isinstance(at, int | float) and isinstance(end, int | float) and abs(at) < _MOST_START):
         return False
-    for _ in range(_MOST_STEPS):
-        if at == end:
-            return True
-        at += by
-    return False
+    return end in itertools.islice(itertools.count(at, by), _MOST_STEPS)

@@ -13,7 +13,6 @@ from ..frameworks.hooks import code_of_hooks
 from ..frameworks.kept import outliving
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .allocation_site import filled_by_others
-from .loop_total import loop_total
 
 _STALE_S = 1.0
 _NAMED = 3  # cells and objects: more than three nobody keeps
@@ -98,7 +97,7 @@ def _steps(death: Death) -> Iterator[str]:
     """Say what each step of a loop left behind, or took for a while."""
     growth, peaks = death.growth, death.growth.peaks
     if growth.container is not None and growth.is_steady and growth.bytes_per_item:
-        whole = loop_total(death)
+        whole = death.loop_total
         until = "" if whole is None else f"; all {whole.rounds:,} rounds of the loop would need {size(whole.bytes)}"
         yield f"Each item of {quote(growth.container.name)} added {size(growth.bytes_per_item)}{until}."
     elif peaks.keeps_rising:

@@ -1,7 +1,6 @@
 from ...environments import enough_bytes, is_rlimit, round_gib, setting
 from ...fix import Advice, Case, Death, Family
 from ...texts.allocation_site import needed
-from ...texts.loop_total import loop_total
 from ...units import size
 
 _ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
@@ -48,7 +47,7 @@ class RaiseMemoryLimit(Advice):
             title = f"Run it on a machine with more memory: {size(least)} at least"
             return {"title_": title, "why_": why, "command": "!free -h  # what this machine has"}
         is_small = made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0)
-        is_open = memory.ran_out and memory.grew_here and is_small and loop_total(death) is None
+        is_open = memory.ran_out and memory.grew_here and is_small and death.loop_total is None
         more = _MORE if is_open else ""
         return {
             "title_": f"Raise the memory limit, to {size(least)} at least",

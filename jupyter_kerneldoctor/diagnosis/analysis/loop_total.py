@@ -3,10 +3,11 @@
 import ast
 from typing import NamedTuple
 
-from ..analysis.guilty_statement import guilty_statement
 from ..code.notebook import Notebook
-from ..death import Death
+from ..code.values import Values
 from ..postmortem import Statement
+from .growth import Growth
+from .guilty_statement import guilty_statement
 
 _COUNTED = ("range", "list", "tuple", "numpy.ndarray", "pandas.Series")
 _WRAPPERS = ("enumerate", "tqdm", "tqdm_notebook", "sorted", "reversed", "list")
@@ -23,22 +24,21 @@ class LoopTotal(NamedTuple):
     """What their items would take together."""
 
 
-def loop_total(death: Death) -> LoopTotal | None:
-    """Return what all rounds would leave behind; None where a round leaves none, or may be the last one."""
-    growth = death.growth
+def loop_total(growth: Growth, last: Statement | None, values: Values) -> LoopTotal | None:
+    """Return what all rounds would leave behind; None where a round leaves none, or may be the last one.
+
+    `last` is where the kernel was last seen.
+    """
     kept, each = growth.container, growth.bytes_per_item
     if kept is None or not each or (kept.type or "").removeprefix("builtins.") not in _LISTS or not growth.is_steady:
         return None
-    name = kept.name.rpartition(".")[2]
-    rounds = death.find(lambda code: _rounds(death, code, name)) or 0
+    found = guilty_statement(growth, last)
+    rounds = 0 if found is None else _rounds(found, kept.name.rpartition(".")[2], growth.code, values)
     return LoopTotal(rounds, rounds * each) if rounds > _WORTH_TELLING * growth.items_gained(kept) else None
 
 
-def _rounds(death: Death, code: Notebook, kept: str) -> int:
+def _rounds(found: Statement, kept: str, code: Notebook, values: Values) -> int:
     """Multiply the rounds of the loops around the statement, up to one that begins anew; 0 where one may stop."""
-    found = guilty_statement(death.growth, death.statement_at(death.line))
-    if found is None:
-        return 0
     total = 1
     for scope in code.scopes_of(found.cell_source):
         around = [one for one in scope.nodes if isinstance(one, ast.For | ast.While) and _repeats(one, found)]
@@ -48,7 +48,7 @@ def _rounds(death: Death, code: Notebook, kept: str) -> int:
                 return 0
             if any(_begins_anew(one, kept) for one in inside):
                 return total
-            iterated = death.values.of(_inner(loop.iter), scope)
+            iterated = values.of(_inner(loop.iter), scope)
             if iterated is not None and iterated.shape and iterated.type in _COUNTED:
                 total *= iterated.shape[0]
     return total

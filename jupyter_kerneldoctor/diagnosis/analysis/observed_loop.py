@@ -1,0 +1,30 @@
+"""The endless loop that a running cell was seen in: at work in it for long, or asleep."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from ..code.endless_loops import EndlessLoop, endless_loop
+from ..code.notebook import Notebook
+from .busy_cell import BusyCell
+from .user_frames import UserFrame
+
+Find = Callable[[Callable[[Notebook], EndlessLoop | None]], EndlessLoop | None]
+
+
+def observed_loop(frames: Iterable[UserFrame], busy: BusyCell | None, find: Find) -> EndlessLoop | None:
+    """Return the innermost endless loop around the frames of the last look, where the looks bear it out.
+
+    `busy` is None for a cell that does nothing, and `find` searches the code.
+    """
+    for _, cell, line in frames:
+        found = None if cell is None else find(partial(endless_loop, cell=cell, line=line))
+        if found is not None and cell is not None:
+            if busy is None or found.only_sleeps:
+                return found if busy is None and found.only_sleeps else None
+            newest = busy.looks[-1]
+            others = newest.threads[0].state != "R" or any(one.state != "Z" for one in newest.children)
+            if found.kind == "read" and others:
+                return None  # a serial port, a socket with a time limit, a program that still writes
+            taken_s = busy.within_s(cell, found.node.lineno, found.node.end_lineno or 0)
+            return found if taken_s >= found.least_s else None
+    return None
