@@ -37,7 +37,7 @@ _STEP_S = 1.0
 _LONGEST_WAIT_S = 60.0
 
 _OTHERS_STEPS = 5
-"""The other kernels are looked at every 5 s."""
+"""The other kernels are looked at every 5 s where a page shows them, and at once when one begins to."""
 
 
 class LiveRecordings:
@@ -138,11 +138,14 @@ class LivePages:
             self._loop = self._tasks.start(self._send_changes())
 
     async def _send_changes(self) -> None:
-        step = 0
+        step, showed_others = 0, False
         while self._wanted:
             self._asked.clear()
             wanted = dict(self._wanted)
-            running = set(self._kernels.list_kernel_ids()) if step % _OTHERS_STEPS == 0 else None
+            shows_others = any(extent == "all" for _, extent in wanted.values())
+            running = None
+            if step % _OTHERS_STEPS == 0 or shows_others > showed_others:  # who begins to look does not wait for them
+                running, showed_others = set(self._kernels.list_kernel_ids() if shows_others else ()), shows_others
             with suppress(OSError):
                 documents = await self._threads.run(self._read, set(wanted.values()), running)
                 for page, subject in wanted.items():
@@ -154,7 +157,7 @@ class LivePages:
 
     def _read(self, subjects: set[tuple[str, Extent]], running: set[str] | None) -> dict[tuple[str, Extent], Document]:
         if running is not None:
-            self._neighbours = running if any(extent == "all" for _, extent in subjects) else set()
+            self._neighbours = running
             self._recordings.keep_only({kernel_id for kernel_id, _ in subjects} | self._neighbours)
             for kernel_id in self._neighbours:
                 with self._apart(kernel_id):

@@ -1,4 +1,4 @@
-"""What is made for the open pages of recordings of which one is damaged."""
+"""What is made for the open pages, also of recordings of which one is damaged."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.samples import Sample, SampleWriter
 from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 from jupyter_kerneldoctor.server import live
@@ -66,6 +67,36 @@ def test_a_recording_that_raises_loses_only_its_own_document(tmp_path, monkeypat
     assert good.sent[0]["recording"] == GOOD
     assert all(told["is_recorded"] is False for told in bad.sent)
     assert [type(error) for error in failures] == [ZeroDivisionError]
+
+
+def test_a_panel_that_is_opened_shows_the_other_kernels_at_once(tmp_path):
+    limits = {"event": "limits", "limits": [{"kind": "ram", "name": "memory", "bytes": 9_000, "source": "MemTotal"}]}
+    for recording_id, kernel_id in ((GOOD, "here"), (BAD, "there")):
+        record(tmp_path, recording_id, kernel_id, limits)
+        writer = SampleWriter(layout.recordings_dir(tmp_path) / recording_id)
+        writer.write(Sample(2.0, rss_bytes=1_000, available_bytes=5_000))
+        writer.close()
+    kernels = type("Kernels", (), {"list_kernel_ids": lambda _: ["here", "there"]})()
+    page = Page()
+
+    async def told():
+        for _ in range(200):
+            await asyncio.sleep(0.02)
+            if page.sent:
+                return page.sent.pop()
+        raise AssertionError("nothing was told")
+
+    async def show():
+        pages = LivePages(LiveRecordings(PostMortems(Store(tmp_path))), kernels, lambda error: None)
+        for detail in (False, True):
+            pages.show(page, "here", detail=detail)
+            yield await told()
+        pages.show(page, None, detail=False)
+
+    async def all_told():
+        return [told.get("others") async for told in show()]
+
+    assert asyncio.run(all_told()) == [None, [{"kernel_id": "there", "bytes": 1_000}]]
 
 
 def test_a_recording_without_a_kernel_is_read_again_less_and_less_often(tmp_path, monkeypatch):
