@@ -8,9 +8,11 @@ export interface IGap {
   drawn: number;
 }
 
-/** The share of the time with running cells that a stretch without may take. */
+/** The shares of the time with running cells that a stretch without may take, and all of them together. */
 const SHARE = 1 / 8;
-const SHORTEST_S = 1;
+const SHARE_OF_ALL = 1 / 4;
+/** A chart needs a width, even if no cell took any time. */
+const SHORTEST_S = 0.1;
 
 /** Time as it is drawn: seconds in which cells ran, and little of those in which none did. */
 export class TimeAxis {
@@ -94,14 +96,26 @@ function idleGaps(timeline: ITimeline): IGap[] {
     return [];
   }
   add(last);
-  const busy = last - idle.reduce((sum, { from, to }) => sum + to - from, 0);
-  const drawn = Math.max(
-    SHORTEST_S,
-    busy * Math.min(SHARE, 1 / Math.max(1, idle.length))
-  );
+  const lengths = idle.map(({ from, to }) => to - from);
+  const busy = last - lengths.reduce((sum, length) => sum + length, 0);
+  const drawn = longest(lengths, Math.max(SHORTEST_S, busy));
   return idle
-    .filter(({ from, to }) => to - from > 2 * drawn)
+    .filter(({ from, to }) => to - from > drawn)
     .map(gap => ({ ...gap, drawn }));
+}
+
+/** Return how long a stretch without a cell is drawn at most, beside cells that ran for so long. */
+function longest(lengths: number[], busy: number): number {
+  let left = busy * SHARE_OF_ALL;
+  const rising = [...lengths].sort((a, b) => a - b);
+  for (const [i, length] of rising.entries()) {
+    const share = left / (rising.length - i);
+    if (length > share) {
+      return Math.min(busy * SHARE, share);
+    }
+    left -= length;
+  }
+  return busy * SHARE;
 }
 
 export function lastMoment(timeline: ITimeline): number {
@@ -111,7 +125,6 @@ export function lastMoment(timeline: ITimeline): number {
     timeline.death_s ?? 0,
     t_s[t_s.length - 1] ?? 0,
     last?.end_s ?? last?.start_s ?? 0,
-    // A chart needs a width, even if the kernel died at once.
-    0.1
+    SHORTEST_S
   );
 }

@@ -99,6 +99,29 @@ it('draws hours in which no cell ran short, and knows what time is where', () =>
   }
 });
 
+it.each([
+  [0.05, 1.5],
+  [0.2, 10],
+  [3, 1]
+])(
+  'gives cells of %s s most of the width, with pauses of %s s between them',
+  (ran, paused) => {
+    const cells = Array.from({ length: 12 }, (_, i) => ({
+      execution_count: i + 1,
+      start_s: paused + i * (ran + paused),
+      end_s: (i + 1) * (ran + paused)
+    }));
+    const end = 12 * (ran + paused) + 600;
+    const samples = { t_s: [0, end], memory_bytes: [GIB, GIB] };
+    const { axis } = chartData(timeline({ cells, samples, death_s: null }));
+    expect(12 * ran).toBeGreaterThan(0.75 * axis.end);
+    expect(axis.drawn(end)).toBe(axis.end);
+    // A short pause beside long cells is drawn as it was, beside one that is not.
+    const lengths = axis.gaps.map(gap => Math.round(gap.to - gap.from));
+    expect(lengths).toContain(600);
+  }
+);
+
 it('finds its way through the hundreds of pauses of a day', () => {
   const { axis } = chartData(dayTimeline());
   const { t_s } = dayTimeline().samples;
