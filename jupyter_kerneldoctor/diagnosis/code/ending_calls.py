@@ -15,7 +15,7 @@ from typing import Literal
 from ..units import signal_name
 from .cellsource import header_magics, line_of
 from .notebook import Notebook
-from .process_loops import goes_through_processes
+from .process_loops import sent_to_found
 from .reachable_calls import reachable_calls, takes_no_time
 from .scopes import Scope
 from .shell import Aim, ShellKill, shell_kills
@@ -24,12 +24,12 @@ from .shell_commands import ShellCommands
 Kind = Literal["signal", "exit", "ask", "abort", "replace"]
 
 INTERESTING = re.compile(
-    r"(?:\b|(?<=\\[nt]))(?:p?kill|killall|killpg|pthread_kill|_?exit|quit|abort|raise_signal|send_signal|terminate|"
+    r"(?:\b|(?<=\\[nt]))(?:p?kill|killall|killpg|fuser|pthread_kill|_?exit|quit|abort|raise_signal|send_signal|terminate|"
     r"do_shutdown|ask_exit|exec[lv]p?e?|dump_traceback_later)\b"
 )
 """Words of calls that end a process, also behind a line's end in a text: `\\nkill`."""
 _TEXTS = (
-    *("kill", "exit", "quit", "abort", "raise_signal", "send_signal", "terminate", "do_shutdown", "exec"),
+    *("kill", "fuser", "exit", "quit", "abort", "raise_signal", "send_signal", "terminate", "do_shutdown", "exec"),
     "dump_trace",
 )
 """At least one of these stands where `INTERESTING` fits: to look for them is quick."""
@@ -139,7 +139,7 @@ class EndingCalls:
         if isinstance(call, ast.Constant):
             return self._by_magic(call, scope)
         name = self._code.described(call.func if isinstance(call, ast.Call) else call, scope)
-        if isinstance(call, ast.Call) and (signal := goes_through_processes(call, scope, self._code)) is not None:
+        if isinstance(call, ast.Call) and (signal := sent_to_found(call, scope, self._code)) is not None:
             place = (scope.cell, call.lineno)
             text = scope.segment(call)
             return EndingCall("signal", call.lineno, text, signal or None, certain=False, aim="all", place=place)

@@ -1,4 +1,4 @@
-"""Finds the loops that send a signal to all processes of some kind, where nothing spares the kernel itself."""
+"""Finds the signals sent to processes that were looked for, where nothing spares the kernel itself."""
 
 import ast
 import re
@@ -8,43 +8,70 @@ from .notebook import Notebook
 from .scopes import Scope
 
 _METHODS = {"kill": "SIGKILL", "terminate": "SIGTERM", "send_signal": ""}
-_LISTS = re.compile(r"psutil\.(?:process_iter|pids)\b")
-_ASKS = re.compile(r"\b(?:pgrep|pidof)\b")
+_LISTS = re.compile(r"psutil\.(?:process_iter|pids|net_connections)\b")
+_ASKS = re.compile(r"\b(?:pgrep|pidof|lsof|fuser)\b")
+_OF_A_PORT = re.compile(r"\b(?:net_connections|lsof|fuser|laddr)\b")
 _SPARES = re.compile(r"\b(?:getpid|parents?|children|ppid)\b|\bpsutil\.Process\(\)|\bcurrent_process\b")
 """Words by which code tells its own process from the others, or takes only processes below some other."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def goes_through_processes(call: ast.Call, scope: Scope, code: Notebook) -> str | None:
-    """Return the signal that a call sends to each process of a list of processes, "" for any; None for others.
+def sent_to_found(call: ast.Call, scope: Scope, code: Notebook) -> str | None:
+    """Return the signal that a call sends to processes which were looked for, "" for any; None for others.
 
-    `for p in psutil.process_iter(): p.kill()`, also where a function of a cell makes the list.
+    `for p in psutil.process_iter(): p.kill()`, or `os.kill(pid, 9)` of what `lsof` says, also where a function of a
+    cell makes the list.
     """
-    is_os_kill = code.qualified(call.func, scope) == "os.kill"
     match call:
-        case ast.Call(args=[target, sent]) if is_os_kill:
-            names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name) and one.id != "int"]
-            name = names[0] if len(names) == 1 else ""
+        case ast.Call(args=[_, sent]) if code.qualified(call.func, scope) == "os.kill":
             number = sent.value if isinstance(sent, ast.Constant) else None
             named = (code.described(sent, scope) or "").rpartition(".")[2]
             signal = signal_name(number) if isinstance(number, int) else named
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _METHODS:
+        case ast.Call(func=ast.Attribute(attr=method)) if method in _METHODS:
             signal = _METHODS[method]
         case _:
             return None
-    for loop in scope.loops_around(call):
-        if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and loop.target.id == name:
-            return signal if _lists_processes(loop, scope, code) else None
-    return None
+    target = target_of(call, scope, code)
+    names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name) and one.id not in ("int", "psutil")]
+    if len(names) != 1:
+        return None
+    text = how_found(call, names[0], scope, code)
+    found = bool(_LISTS.search(text) or _ASKS.search(text)) and not _SPARES.search(text)
+    return signal if found else None
 
 
-def _lists_processes(loop: ast.For, scope: Scope, code: Notebook) -> bool:
-    texts = [scope.segment(loop)]
-    for node in ast.walk(loop.iter):
+def target_of(call: ast.Call, scope: Scope, code: Notebook) -> ast.expr:
+    """Return what names the process that a signal is sent to: `conn.pid` of `psutil.Process(conn.pid).kill()`."""
+    if not isinstance(call.func, ast.Attribute) or code.qualified(call.func, scope) == "os.kill":
+        return call.args[0] if call.args else call.func
+    owner = call.func.value
+    bound = code.lookup(owner.id, scope, owner) if isinstance(owner, ast.Name) else None
+    if bound is not None and isinstance(bound.value, ast.Call):
+        owner = bound.value
+    is_made = isinstance(owner, ast.Call) and code.qualified(owner.func, scope) == "psutil.Process"
+    return owner.args[0] if isinstance(owner, ast.Call) and is_made and owner.args else owner
+
+
+def is_of_a_port(call: ast.Call, scope: Scope, code: Notebook) -> bool:
+    """Whether it is the process that holds a port which a signal is sent to."""
+    names = (one.id for one in ast.walk(target_of(call, scope, code)) if isinstance(one, ast.Name))
+    return any(_OF_A_PORT.search(how_found(call, name, scope, code)) for name in names)
+
+
+def how_found(call: ast.Call, name: str, scope: Scope, code: Notebook) -> str:
+    """Return the code that gives a name its processes: the loop over them, what it goes through, what it calls."""
+    loops = [one for one in scope.loops_around(call) if isinstance(one, ast.For)]
+    loop = next((one for one in loops if isinstance(one.target, ast.Name) and one.target.id == name), None)
+    texts, nodes = [] if loop is None else [scope.segment(loop)], [] if loop is None else [*ast.walk(loop.iter)]
+    bound = None if loop is not None else code.lookup(name, scope, call)
+    if bound is not None and bound.value is not None:
+        texts, nodes = [bound.scope.segment(bound.value)], [*ast.walk(bound.value)]
+    for node in nodes:
         made = code.definition(node, scope) if isinstance(node, ast.Name) else None
-        if made is not None and isinstance(made.definition, ast.FunctionDef):
+        if made is not None and isinstance(made.definition, _FUNCTIONS):
             texts.append(made.scope.segment(made.definition))
-        elif isinstance(node, ast.Name) and (bound := code.lookup(node.id, scope, node)) and bound.value is not None:
-            texts.append(bound.scope.segment(bound.value))
+        elif isinstance(node, ast.Name) and (one := code.lookup(node.id, scope, node)) and one.value is not None:
+            texts.append(one.scope.segment(one.value))
     text = "\n".join(texts)
     code.spend(len(text) / 20)
-    return bool(_LISTS.search(text) or _ASKS.search(text)) and not _SPARES.search(text)
+    return text

@@ -23,6 +23,7 @@ _KERNEL = "python -m ipykernel_launcher -f kernel.json"
 """A kernel's command line, as `pkill -f` sees it."""
 _MOST_REPEATS = 3
 _NAMED_PYTHON = re.compile(r"python[\d.]*")
+_LOOKED_FOR = re.compile(r"\b(?:lsof|fuser)\b|\b(?:pgrep|pidof)\b[^|)`]*python")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 _OPENS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
@@ -129,9 +130,10 @@ class _Reader:
             return
         name, words = command[0].rsplit("/", 1)[-1], [self._expanded(word) for word in command[1:]]
         certain = not (conditional or self._blocks or self._subshells)
-        aim = _aim(name, words)
-        if aim is not None and (signal := _signal(words, is_option=name != "kill")) is not None:
-            yield ShellKill(number, line.strip(), signal, certain, self._prompt, aim)
+        is_found = _is_of_found(name, words, line)
+        aim = "all" if is_found else _aim(name, words)
+        if aim is not None and (signal := _signal(name, words)) is not None:
+            yield ShellKill(number, line.strip(), signal, certain and not is_found, self._prompt, aim)
         elif name == "trap" and len(words) > 1:
             for inner in shell_kills(words[0]):
                 yield replace(inner, line=number, text=line.strip(), certain=False, prompt=False)
@@ -166,16 +168,25 @@ def _aim(name: str, words: list[str]) -> Aim | None:
         return None
 
 
-def _signal(words: list[str], *, is_option: bool = False) -> str | None:
-    """The signal that `kill` is told to send, SIGTERM without a word; None for 0, which only asks for the process.
+def _is_of_found(name: str, words: list[str], line: str) -> bool:
+    """Whether a command signals processes that were looked for by a port, or by a name: `kill $(lsof -ti:8080)`."""
+    if name == "fuser":
+        return any(re.fullmatch(r"-\w*k\w*|--kill", word) for word in words)
+    is_told = name == "xargs" and any(word.rpartition("/")[2] == "kill" for word in words)
+    is_told = is_told or (name == "kill" and any(word == "$" or word.startswith("`") for word in words))
+    return is_told and _LOOKED_FOR.search(line) is not None
 
-    `is_option`: a single letter is an option of the command, no signal.
+
+def _signal(command: str, words: list[str]) -> str | None:
+    """The signal that a command is told to send, or sends without a word; None for 0, which only asks for the process.
+
+    A single letter is an option of most commands, and no signal.
     """
-    name = "TERM"
+    name = "KILL" if command == "fuser" else "TERM"
     for option, value in zip(words, [*words[1:], ""], strict=True):
         if option in ("-s", "-n", "--signal"):
             name = value
-        elif is_option and re.fullmatch(r"-[a-z]+", option):
+        elif command != "kill" and re.fullmatch(r"-[a-z]+", option):
             continue
         elif found := re.fullmatch(r"-s?([A-Za-z]\w*|\d+)", option):
             name = found[1]

@@ -55,6 +55,8 @@ def container_name(node: ast.expr) -> str:
                 node = inner
             case ast.Name(id=name):
                 return name
+            case ast.Attribute(attr="loc" | "iloc" | "at" | "iat", value=inner):
+                node = inner  # rows of a table
             case ast.Attribute(attr=name, value=inner):
                 owner = container_name(inner)
                 return f"{owner}.{name}" if owner else ""

@@ -46,12 +46,18 @@ class Growing:
         return f"{parts} = [{self.name}]\n{head}:\n    {parts}.append({piece})\n{self.name} = {once}"
 
     def resized(self) -> Changes:
-        """Return the edit that makes the array longer where it is: no copy is made of what it holds."""
+        """Return the edit that makes the array longer where it is: no copy is made of what it holds.
+
+        `vstack` takes a vector for one row, and the edit does so, too.
+        """
         name, scope = self.name, self.call.scope
+        piece, function = scope.segment(self.piece), scope.segment(self.call.node.func)
+        if self.call.name == "numpy.vstack":
+            piece = f"{function.rpartition('.')[0]}.atleast_2d({piece})"
         return replace_by_lines(
             scope,
             self.call.statement,
-            f"piece = {scope.segment(self.piece)}",
+            f"piece = {piece}",
             f"{name}.resize(({name}.shape[0] + len(piece), *{name}.shape[1:]), refcheck=False)",
             f"{name}[-len(piece):] = piece",
         )

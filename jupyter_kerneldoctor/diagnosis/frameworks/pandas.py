@@ -1,6 +1,7 @@
 """Reads of pandas that hold a file whole, and what a merge joins."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,6 +73,23 @@ def frame_name(call: Call) -> str | None:
     return None
 
 
+def rows_gone_through(loop: ast.AST) -> ast.expr | None:
+    """Return the table that a loop takes row by row: `df` of `for i, row in df.iterrows()`."""
+    for node in ast.walk(loop.iter) if isinstance(loop, ast.For) else ():
+        match node:
+            case ast.Call(func=ast.Attribute(attr="iterrows" | "itertuples", value=table)):
+                return table
+    return None
+
+
+def put_below(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+    """Return the table that a statement makes longer by one row, and the row: `df.loc[len(df)] = row`."""
+    match statement:
+        case ast.Assign(targets=[ast.Subscript(value=ast.Attribute(attr="loc", value=table), slice=key)], value=row):
+            return None if isinstance(key, ast.Tuple | ast.Slice | ast.Compare) else (table, row)
+    return None
+
+
 MERGES = ("pandas.merge", "pandas.DataFrame.merge")
 _SUMS = ("sum", "count", "size", "mean", "agg", "nunique", "value_counts")
 _MAKES_NULLS = ("nan", "NaN", "NA", "NaT", "reindex", "shift", "to_numeric")
@@ -126,19 +144,69 @@ def compared_later(call: Call) -> str | None:
     """Return the column by which the pairs are sorted out afterwards: `m[m["symbol"] == m["symbol_q"]]`."""
     name = frame_name(call)
     for node in call.scope.nodes if name is not None else ():
-        match node:
-            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
-                match left, right:
-                    case (
-                        ast.Subscript(value=ast.Name(id=one), slice=ast.Constant(value=str(first))),
-                        ast.Subscript(value=ast.Name(id=other), slice=ast.Constant(value=str(second))),
-                    ) if one == other == name and first != second:
-                        shorter, longer = sorted((first, second), key=len)
-                        if longer.startswith(f"{shorter}_"):
-                            return shorter
-                        if longer[:-2] == shorter[:-2]:  # both have their suffix: `_x`, `_y`
-                            return shorter[:-2]
+        for one in _asked_of_rows(node, name):
+            match one.left, one.comparators[0]:
+                case _ if not isinstance(one.ops[0], ast.Eq):
+                    continue
+                case (
+                    ast.Subscript(value=ast.Name(id=left), slice=ast.Constant(value=str(first)))
+                    | ast.Attribute(value=ast.Name(id=left), attr=first),
+                    ast.Subscript(value=ast.Name(id=right), slice=ast.Constant(value=str(second)))
+                    | ast.Attribute(value=ast.Name(id=right), attr=second),
+                ) if left == right == name and first != second:
+                    shorter, longer = sorted((first, second), key=len)
+                    if longer.startswith(f"{shorter}_"):
+                        return shorter
+                    if longer[:-2] == shorter[:-2]:  # both have their suffix: `_x`, `_y`
+                        return shorter[:-2]
     return None
+
+
+def is_limited_later(call: Call) -> bool:
+    """Whether only pairs are kept of which one column lies before another: `m[(m.time >= m.start) & ...]`."""
+    name = frame_name(call)
+    for node in call.scope.nodes if name is not None else ():
+        for one in _asked_of_rows(node, name):
+            sides = (one.left, one.comparators[0])
+            of_it = [any(getattr(part, "id", None) == name for part in ast.walk(side)) for side in sides]
+            if all(of_it) and isinstance(one.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+                return True
+    return False
+
+
+def _asked_of_rows(node: ast.AST, name: str | None) -> Iterator[ast.Compare]:
+    """Yield what is asked of the rows that are kept: `m[(m.a == m.a_q) & (m.n > 1)]`, `m.loc[m.a == m.a_q]`."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=table) | ast.Attribute(value=ast.Name(id=table), attr="loc"), slice=asked):
+            waiting = [asked] if table == name and isinstance(node.ctx, ast.Load) else []
+            for one in waiting:  # it grows meanwhile
+                match one:
+                    case ast.BinOp(op=ast.BitAnd(), left=left, right=right):
+                        waiting += [left, right]
+                    case ast.Tuple(elts=[rows, *_]):
+                        waiting.append(rows)
+                    case ast.Compare(comparators=[_]):
+                        yield one
+
+
+def has_one_value(merge: Merge, scope: Scope, code: Notebook) -> bool:
+    """Whether the code gives the key one value in all rows of a table: `a["key"] = 1`, `a.assign(key=1)`."""
+    key = merge.key.strip("'\"")
+    stores = [one for place in code.running for one in place.nodes if isinstance(one, ast.Assign)]
+    for side in (merge.left, merge.right):
+        made = [side, *(one.node for one in all_origins(side, scope, code))]
+        tables = {one.id for one in made if isinstance(one, ast.Name)}
+        for node in (*stores, *(inner for one in made for inner in ast.walk(one))):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="assign"), keywords=words):
+                    if any(isinstance(one.value, ast.Constant) and one.arg == key for one in words):
+                        return True
+                case ast.Assign(
+                    targets=[ast.Subscript(value=ast.Name(id=table), slice=ast.Constant(value=column))],
+                    value=ast.Constant(),
+                ) if table in tables and column == key:
+                    return True
+    return False
 
 
 def is_added_up(call: Call) -> bool:

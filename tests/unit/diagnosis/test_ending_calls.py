@@ -172,6 +172,7 @@ def test_a_function_that_a_worker_process_is_given_ends_only_that():
 
 
 LOOP = "import os, psutil\nfor p in psutil.process_iter():\n    if 'python' in p.name(): p.kill()"
+FOUND = "import os, psutil"
 SCRIPT = "from pathlib import Path\nPath('run.sh').write_text('work &\\nsleep 9\\nkill 0')"
 RUNS = "import subprocess\nsubprocess.run(['sh', 'run.sh'])"
 
@@ -183,9 +184,19 @@ RUNS = "import subprocess\nsubprocess.run(['sh', 'run.sh'])"
         ([LOOP.replace("if", "if p.pid != os.getpid() and")], []),
         (["import os\nfor pid in os.popen('pgrep python').read().split(): os.kill(int(pid), 9)"], ["all"]),
         (["for pid in workers: os.kill(pid, 9)"], []),
+        ([f"{FOUND}\nfor c in psutil.net_connections():\n    psutil.Process(c.pid).kill()"], ["all"]),
+        ([f"{FOUND}\nfor c in psutil.net_connections():\n    p = psutil.Process(c.pid)\n    p.kill()"], ["all"]),
+        ([f"{FOUND}\nos.kill([c.pid for c in psutil.net_connections()][0], 9)"], []),
+        ([f"{FOUND}\npid = [c.pid for c in psutil.net_connections()][0]\nos.kill(pid, 9)"], ["all"]),
+        ([f"{FOUND}\npid = [c.pid for c in own.net_connections()][0]\nos.kill(pid, 9)"], []),
+        (["!kill -9 $(lsof -ti:8080)"], ["all"]),
+        (["!lsof -ti:8080 | xargs kill -9"], ["all"]),
+        (["!fuser -k 8080/tcp"], ["all"]),
+        (["!fuser 8080/tcp"], []),
         (["!pkill -9 -f ipykernel"], ["all"]),
         (["!killall -9 python3.11"], ["all"]),
         (["!pkill firefox; pkill -P 17 python"], []),
+        (["!kill -9 $worker; kill $(pgrep firefox)"], []),
         ([SCRIPT, RUNS], ["group"]),
         ([SCRIPT, RUNS.replace("])", "], start_new_session=True)")], []),
         (["!sleep 1; kill 0"], []),  # IPython gives it a session of its own

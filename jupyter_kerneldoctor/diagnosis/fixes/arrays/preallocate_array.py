@@ -26,9 +26,20 @@ class PreallocateArray(Fix):
         Case(
             "import numpy as np",
             "A = np.empty((0, 3))\nfor p in paths:\n    A = np.vstack([A, load(p)])  # grow\nprint(A.mean())",
-            becomes="A = np.empty((0, 3))\nfor p in paths:\n    piece = load(p)\n"
+            becomes="A = np.empty((0, 3))\nfor p in paths:\n    piece = np.atleast_2d(load(p))\n"
             "    A.resize((A.shape[0] + len(piece), *A.shape[1:]), refcheck=False)\n"
             "    A[-len(piece):] = piece  # grow\nprint(A.mean())",
+        ),
+        Case(
+            "import numpy as np",
+            "A = np.zeros((0, 3))\nfor p in paths:\n    A = np.concatenate([A, load(p)])",
+            becomes="A = np.zeros((0, 3))\nfor p in paths:\n    piece = load(p)\n"
+            "    A.resize((A.shape[0] + len(piece), *A.shape[1:]), refcheck=False)\n    A[-len(piece):] = piece",
+        ),
+        Case(
+            "from numpy import empty, vstack",
+            "A = empty((0, 3))\nfor p in paths:\n    A = vstack([A, load(p)])",
+            says=("A = vstack(A_parts)",),
         ),
         Case(
             "import numpy as np\nclass Run:\n    def __init__(self): self.trace = np.empty((0, 3))\n"
@@ -89,6 +100,7 @@ def _begins_empty(one: Growing, death: Death) -> bool:
         or before[-1].value is None
         or "." in one.name
         or one.call.name.endswith(("hstack", "append"))
+        or (one.call.name == "numpy.vstack" and isinstance(one.call.node.func, ast.Name))
         or not along_rows
     ):
         return False

@@ -1,20 +1,25 @@
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from ...code.process_loops import goes_through_processes
+from ...code.ending_calls import EndingCall
+from ...code.process_loops import is_of_a_port, sent_to_found, target_of
 from ...code.scopes import Scope
 from ...edits import Changes, import_as, indent_unit, insert_before
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
 _LOOP = "import os, psutil\nfor p in psutil.process_iter():\n    if 'python' in p.name():\n        p.kill()"
+_PORT = (
+    "import os, psutil\nfor c in psutil.net_connections():\n    if c.laddr.port == 8050: psutil.Process(c.pid).kill()"
+)
 
 
 class SpareTheOwnProcess(Fix):
     """Leave the kernel out when you end all processes of a kind.
 
     What it does: A loop over all processes meets the kernel itself, too: its name is `python`. The edit goes on with
-    the next one there. For `pkill` and `killall`, which cannot leave one out, the snippet has such a loop.
+    the next one there. For `pkill` and `killall`, which cannot leave one out, the snippet has such a loop. Where the
+    process that holds a port was ended, the kernel itself held it: a server runs in it, and has to be closed.
 
     When it is offered: The kernel was ended by such a loop, or by such a command.
 
@@ -29,11 +34,14 @@ class SpareTheOwnProcess(Fix):
             cause="self-kill",
             becomes=_LOOP.replace(":\n    if", ":\n    if p.pid == os.getpid():\n        continue\n    if"),
         ),
+        Case(_PORT, cause="self-kill", says=("server_close()", "holds the port")),
+        Case("!kill -9 $(lsof -t -i:8050)", cause="self-kill", says=("server_close()",)),
         Case(
             "!pkill -9 python", cause="self-kill", says=("psutil.process_iter()", "os.getpid()", "`!pkill -9 python`")
         ),
     ]
     SILENT = [
+        Case(_PORT.replace("\n    if", "\n    if c.pid != os.getpid() and"), cause="self-kill"),
         Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill"),
         Case(_LOOP.replace("if", "if p.pid != os.getpid() and"), cause="self-kill"),
     ]
@@ -41,25 +49,45 @@ class SpareTheOwnProcess(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Have the loop leave the kernel out; for a command show the loop."""
         for call in (one for one in death.calls if one.aim == "all"):
-            why = f"{quote(call.text)} ends all processes of this kind, and the kernel is one of them."
             scopes = () if call.place is None else death.code.scopes(call.place[0])
+            if _frees_a_port(call, scopes, death):
+                why = f"{quote(call.text)} ends the process that holds the port: that is this kernel, with its server."
+                yield Proposal((), why, title=_CLOSE, snippet=_CLOSED)
+                return
+            why = f"{quote(call.text)} ends all processes of this kind, and the kernel is one of them."
             edits = tuple(change for scope in scopes for part in _spared(scope, death) for change in part)
             yield Proposal(edits, why, snippet=_SNIPPET)
             return
 
 
+_CLOSE = "Close the kernel's own server, which holds the port, and leave the kernel out with os.getpid()"
+_CLOSED = (
+    "server.shutdown()      # in the cell that keeps the server\nserver.server_close()  # and the port is free\n\n"
+    "if pid == os.getpid():\n    raise RuntimeError('this notebook itself holds the port')"
+)
 _SNIPPET = (
     "import os, psutil\n\nfor process in psutil.process_iter():\n"
     "    if process.name().startswith('python') and process.pid != os.getpid():\n        process.terminate()"
 )
 
 
+def _frees_a_port(call: EndingCall, scopes: Sequence[Scope], death: Death) -> bool:
+    """Whether the process was looked for by its port."""
+    at = None if call.place is None else call.place[1]
+    found = ((node, scope) for scope in scopes for node in scope.calls if node.lineno == at)
+    return any(word in call.text for word in ("lsof", "fuser")) or any(
+        sent_to_found(*one, death.code) is not None and is_of_a_port(*one, death.code) for one in found
+    )
+
+
 def _spared(scope: Scope, death: Death) -> Iterator[Changes]:
     for call in scope.calls:
         loop = next(iter(scope.loops_around(call)), None)
-        if goes_through_processes(call, scope, death.code) is not None and isinstance(loop, ast.For):
+        if sent_to_found(call, scope, death.code) is not None and isinstance(loop, ast.For):
             name, imported = import_as(scope, death.code, "os", "os")
-            target = ast.unparse(loop.target)
-            pid = f"int({target})" if isinstance(call.func, ast.Attribute) and call.args else f"{target}.pid"
+            target = ast.unparse(target_of(call, scope, death.code))
+            is_process = not call.args and target == ast.unparse(loop.target)
+            pid = f"{target}.pid" if is_process else target
+            pid = f"int({pid})" if not is_process and "int" not in pid and "." not in pid else pid
             lines = (f"if {pid} == {name}.getpid():", f"{indent_unit(scope, loop)}continue")
             yield imported + insert_before(scope, loop.body[0], *lines)

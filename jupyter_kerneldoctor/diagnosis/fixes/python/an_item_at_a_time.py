@@ -8,6 +8,7 @@ from ...code.origins import all_origins
 from ...code.stores import Store, stores
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.pandas import rows_gone_through
 from ...frameworks.plain_lists import best_of, filled_array, is_list, repeated_number
 from ...place import Place, guilty_place
 from ...units import quote
@@ -35,6 +36,11 @@ _BEST = (
     "import heapq\n\n{name} = heapq.nsmallest({top}, ({element} for {target} in {items}){key})  # holds {top} only;"
     " nlargest for the largest"
 )
+_COLUMNS = (
+    "{table}['new'] = {table}['a'] + {table}['b']  # whole columns at once; np.where for an if\n\n"
+    "values = [f(row) for row in {table}.itertuples(index=False)]  # or one number of each row, no dict\n"
+    "{table}['new'] = values"
+)
 _KEPT = (
     "{store}  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
     "{owner}.clear()  # or this before: only the newest is kept\n\n"
@@ -60,7 +66,13 @@ class AnItemAtATime(Fix):
         {
             *("activations-in-parts", "backward-each-batch", "bound-the-queue", "generator-instead-of-list"),
             *("clear-session-in-model-loop", "hold-fewer-items", "remove-hooks", "detach-accumulated-loss"),
-            *("endless-cycle", "append-to-the-list-you-iterate", "bound-growing-container", "drop-kept-tape"),
+            *(
+                "concat-once",
+                "endless-cycle",
+                "append-to-the-list-you-iterate",
+                "bound-growing-container",
+                "drop-kept-tape",
+            ),
             *(
                 "detach-collected-outputs",
                 "keep-best-model",
@@ -88,6 +100,11 @@ class AnItemAtATime(Fix):
         Case("g = [[0] * 90 for _ in range(n)]\nf(g)", line=1, says=("g = np.full((n, 90), 0, dtype='int32')",)),
         Case("g = [[f(x) for x in xs] for xs in rows]", says=("g = np.zeros((n, m)",)),
         Case("for a in words:\n    n[a, b] += 1", line=2, says=("del n[key]",)),
+        Case(
+            "rows = []\nfor i, row in df.iterrows():\n    rows.append(row.to_dict())",
+            line=3,
+            says=("df['new'] = df['a'] + df['b']",),
+        ),
         Case("rows = {k: load(k) for k in names}", says=("for k in names", "load(k)")),
         Case(
             "import pandas as pd\ndf = pd.DataFrame(a)",
@@ -216,6 +233,12 @@ def _kept(at: Place, death: Death) -> Proposal | None:
             why = f"{quote(Place(statement, store.scope).text)} keeps an entry for each key that ever came."
             snippet = _COUNTED.format(container=store.container)
             return Proposal((), why, death.memory.missing_bytes, "Forget rare keys, or count in an array", snippet)
+    tables = (rows_gone_through(loop) for loop in store.scope.loops_around(statement))
+    if (table := next((one for one in tables if one is not None), None)) is not None:
+        why = f"{quote(Place(statement, store.scope).text)} keeps a Python object for each row and value, many times "
+        why += "what the columns take. Work on whole columns, which pandas does at once."
+        snippet = _COLUMNS.format(table=segment(table))
+        return Proposal((), why, death.memory.missing_bytes, "Work on whole columns, not row by row", snippet)
     title = f"Keep less in `{store.container}`: a number, a text, a copy of the part"
     owner = store.container
     match statement:

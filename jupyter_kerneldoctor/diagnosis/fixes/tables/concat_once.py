@@ -1,12 +1,13 @@
 import ast
 from collections.abc import Iterator
 
-from ...calls import calls_at
+from ...calls import calls_at, is_of, nodes_at
 from ...code.notebook import Call
-from ...code.origins import all_origins
+from ...code.origins import Origins, all_origins
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.growing import growing
+from ...frameworks.pandas import put_below
 from ...units import quote
 
 _ROWS = ("pandas.DataFrame", "pandas.json_normalize", "pandas.Series")
@@ -19,8 +20,8 @@ class ConcatOnce(Fix):
     names and indexes thousands of times. Pieces in a list are put together once, and a list of records becomes one data
     frame.
 
-    When it is offered: Memory ran out in such a loop that uses the frame for nothing else, or in a `pd.concat` of
-    frames of one record.
+    When it is offered: Memory ran out in such a loop that uses the frame for nothing else, in a `pd.concat` of frames
+    of one record, or where `df.loc[len(df)] = row` puts one row below the others.
 
     What it costs: Nothing, but that the index of records made at once counts from 0.
     """
@@ -40,12 +41,20 @@ class ConcatOnce(Fix):
             says=("self.df_parts.append(row)", "self.df = pd.concat([self.df, *self.df_parts])"),
         ),
         Case(
+            "import pandas as pd\ndf = pd.DataFrame(columns=['i', 'x'])",
+            "for i in range(10**6):\n    df.loc[len(df)] = [i, f(i)]",
+            line=2,
+            says=("rows.append([i, f(i)])", "df = pd.DataFrame(rows, columns=df.columns)"),
+        ),
+        Case(
             "import pandas as pd",
             "rows = [pd.json_normalize({'id': i, 'user': {'n': i}}) for i in range(9000)]\ndata = pd.concat(rows)",
             becomes="rows = [{'id': i, 'user': {'n': i}} for i in range(9000)]\ndata = pd.json_normalize(rows)",
         ),
     ]
     SILENT = [
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "for i in xs:\n    df.loc[i, 'x'] = f(i)", line=2),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.loc[len(df)] = row"),
         Case("import pandas as pd", "df = pd.concat([pd.read_csv(p) for p in paths])"),
         Case("import pandas as pd", "for d in days:\n    df = pd.concat([df, load(d)])\n    show(df)"),
         Case("import pandas as pd", "rows = [pd.DataFrame(r) for r in rs]\nx = pd.concat(rows)\nrows[0].plot()"),
@@ -60,6 +69,7 @@ class ConcatOnce(Fix):
                 why = f"{quote(one.call.text)} copies all of {quote(one.name)} in each round, and for a moment both "
                 more = "copies are there. Put the pieces together once; or write each to a file, if that is too much."
                 yield Proposal((), why + more, missing // 4, snippet=one.gathered)
+        yield from _row_by_row(death)
         for call in calls_at(death, "pandas.concat", *_ROWS):
             if (made := _of_records(call, death)) is not None:
                 whole, inner, record = made
@@ -71,6 +81,22 @@ class ConcatOnce(Fix):
                 yield Proposal(
                     edits, f"{why}columns, which are then joined. One frame of all records is enough.", missing
                 )
+
+
+def _row_by_row(death: Death) -> Iterator[Proposal]:
+    """Tell of rows that are put below a table one by one."""
+    for statement, scope in nodes_at(death, ast.Assign):
+        table, row = put_below(statement) or (None, None)
+        loops = [*scope.loops_around(statement), *([] if scope.is_cell else Origins(death.code).calls_of(scope))]
+        if table is None or row is None or not loops or not is_of(("pandas",), table, scope, death):
+            continue
+        name = scope.segment(table)
+        why = f"{quote(scope.segment(statement))} makes the table anew with one row more, in each round. Keep the rows "
+        why += "in a list, and make one table of them; or write them to a file, if that is too much."
+        snippet = f"rows = []  # before the loop\n\nrows.append({scope.segment(row)})  # in it\n\n"
+        snippet += f"{name} = pd.DataFrame(rows, columns={name}.columns)  # once, after it"
+        yield Proposal((), why, (death.memory.missing_bytes or 0) // 2, snippet=snippet)
+        return
 
 
 def inner_name(call: ast.Call) -> str:

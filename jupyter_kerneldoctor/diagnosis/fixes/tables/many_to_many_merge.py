@@ -1,14 +1,27 @@
 from collections.abc import Iterator
 
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
+
 from ...calls import calls_at
 from ...code.notebook import Call
 from ...edits import append
+from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.pandas import MERGES, compared_later, is_added_up, may_hold_nulls, merge_of
+from ...frameworks.pandas import (
+    MERGES,
+    Merge,
+    compared_later,
+    has_one_value,
+    is_added_up,
+    is_limited_later,
+    may_hold_nulls,
+    merge_of,
+)
 from ...units import quote, size
 
 _OUTGROWN = 3
 """A result this much larger than both tables is no plain join."""
+_LARGE = Namespace(-11.0, 1, (NamedObject("a", "pandas.DataFrame", 900 * MIB),))
 
 
 class ManyToManyMerge(Fix):
@@ -21,9 +34,10 @@ class ManyToManyMerge(Fix):
     When it is offered: Memory ran out in a merge by named columns, and the result was at least three times as large as
     both tables.
 
-    What it costs: The other rows of the same key are not in the result. Where they matter, sum them up with `groupby`
-    before the merge. With `validate="many_to_one"` the merge raises a `MergeError` where a key repeats. A table that is
-    merged with itself needs them: there the fix is advice.
+    What it costs: The other rows of the same key are not in the result. Where they matter, make one row of each key
+    with `groupby` before the merge; sums, counts and means of the result are others then. With `validate="many_to_one"`
+    the merge raises a `MergeError` where a key repeats. A table that is merged with itself needs them: there the fix is
+    advice, and so it is where a range of values, or another column, picks the pairs afterwards.
     """
 
     id, title = "many-to-many-merge", "Merge with one row for each key, and leave the others out: drop_duplicates"
@@ -45,9 +59,22 @@ class ManyToManyMerge(Fix):
         ),
         Case(
             "import pandas as pd",
+            "m = pd.merge(trades, quotes, on='day', suffixes=('', '_q'))\nm['own'] = m['firm'] == m['firm_q']",
+            line=1,
+            becomes="m = pd.merge(trades, quotes.drop_duplicates('day'), on='day', suffixes=('', '_q'))\n"
+            "m['own'] = m['firm'] == m['firm_q']",
+        ),
+        Case(
+            "import pandas as pd",
+            "m = pd.merge(trades, quotes, on='day')\nm = m[(m.time >= m.start) & (m.time < m.end)]",
+            line=1,
+            says=("merge_asof", "trades.groupby('day')", "some.merge(quotes, on='day')"),
+        ),
+        Case(
+            "import pandas as pd",
             "m = pd.merge(orders, visits, on='user')\ntotal = m.groupby('city')['paid'].sum()",
             line=1,
-            says=("visits.groupby('user', as_index=False).sum(", "leave rows out"),
+            says=("visits.groupby('user', as_index=False).sum(", "the numbers change", "the ones you mean"),
         ),
         Case(
             "import pandas as pd\nKEYS = ['year', 'city']",
@@ -61,6 +88,14 @@ class ManyToManyMerge(Fix):
             },
         ),
         Case(
+            "import pandas as pd\nusers = pd.DataFrame(a)",
+            "full = (\n    users\n    .merge(orders, on='id')\n    .merge(visits, on='id')\n)",
+            before_mib=1000,  # of libraries: the tables are small
+            namespaces=[Namespace(-11.0, 1, ())],
+            becomes="full = (\n    users\n    .merge(orders.drop_duplicates('id'), on='id')\n"
+            "    .merge(visits.drop_duplicates('id'), on='id')\n)",
+        ),
+        Case(
             "import pandas as pd\nev = pd.DataFrame(a)",
             "pairs = ev.merge(ev, on='session', suffixes=('_a', '_b'))",
             says=("Filter before", "merge_asof"),
@@ -69,8 +104,11 @@ class ManyToManyMerge(Fix):
     SILENT = [
         Case("import pandas as pd", "out = pd.merge(a, b, on='k', validate='one_to_one')"),
         Case("import pandas as pd", "out = pd.merge(a, b, how='cross')"),
+        Case("import pandas as pd", "a['k'], n = 1, 2\nb['k'] = 1\nout = pd.merge(a, b, on='k')", line=3),
+        Case("import pandas as pd", "out = a.assign(k=1).merge(b.assign(k=1), on='k')"),
         Case("import pandas as pd", "out = pd.merge(a, b.drop_duplicates('k'), on='k')"),
         Case("import pandas as pd", "out = pd.merge(a, b, on='k')\nbig = [0] * 10**10", line=2),
+        Case("import pandas as pd", "out = pd.merge(a, b, on='k')", before_mib=1000, namespaces=[_LARGE]),
         Case("import pandas as pd", "out = pd.merge(a, b, on='k')", before_mib=1000),  # about as large as what it joins
         Case("import polars as pd", "out = pd.DataFrame(a).merge(b, on='k')"),
         Case("def merge(a, b, on): pass", "out = merge(a, b, on='k')"),
@@ -82,6 +120,8 @@ class ManyToManyMerge(Fix):
             merge, missing = merge_of(call, death.code), death.wanted_bytes
             if merge is None or call.argument("validate") is not None or "duplicates" in call.text:
                 continue
+            if has_one_value(merge, call.scope, death.code):
+                continue  # each row is meant to meet each: `cross-join-in-parts`
             if missing < _OUTGROWN * _tables_bytes(call, death):
                 continue
             right = call.scope.segment(merge.right)
@@ -91,8 +131,11 @@ class ManyToManyMerge(Fix):
             if (other := compared_later(call)) is not None:
                 yield _joined_by_both(call, merge.key, other, missing)
                 continue
+            if is_limited_later(call):
+                yield _within_limits(call, merge, missing)
+                continue
             if is_added_up(call):
-                yield _summed_first(call, right, merge.key, missing)
+                yield _one_row_first(call, right, merge.key, missing)
                 continue
             edits = () if merge.keeps_right else append(call.scope, merge.right, f".drop_duplicates({merge.key})")
             table, keys = (
@@ -123,16 +166,39 @@ def _joined_by_both(call: Call, key: str, other: str, missing: int) -> Proposal:
     )
 
 
-def _summed_first(call: Call, right: str, key: str, missing: int) -> Proposal:
-    """Say how the rows of a key are summed up before the merge, where what follows sums them up anyway."""
+def _within_limits(call: Call, merge: Merge, missing: int) -> Proposal:
+    """Say how pairs are found of which one value lies before, or between, the other's."""
+    why = (
+        f"{quote(call.text)} pairs each row with every row of the same key; the result took {size(missing)}. Only the "
+        "pairs are kept whose values lie in a range. Take one key, or some rows, at a time, and filter them at once."
+    )
+    left, right, key = call.scope.segment(merge.left), call.scope.segment(merge.right), merge.key
+    snippet = (
+        f"parts = []\nfor _, some in {left}.groupby({key}):  # one key at a time\n"
+        f"    pairs = some.merge({right}, on={key})\n    parts.append(pairs[...])  # your own condition, at once\n"
+        "result = pd.concat(parts)\n\n"
+        f"# or only the nearest of each, with no pairs at all:\n# pd.merge_asof(left, right, on='time', by={key})"
+    )
+    return Proposal((), why, missing, "Join one key at a time, and keep the pairs in the range", snippet)
+
+
+def _one_row_first(call: Call, right: str, key: str, missing: int) -> Proposal:
+    """Say how a key gets one row before the merge, where what follows counts, sums or averages the rows.
+
+    There each row of the left table counts once for each row of the right one: whatever is done, the numbers change.
+    """
     why = (
         f"{quote(call.text)} pairs each row with every row of the same key. The result took {size(missing)}. What "
-        "follows counts or sums its rows, so that nothing may leave rows out: sum them up first, one row for each key."
+        f"follows counts, sums or averages its rows: each row of the one table is in it once for each row of {right} "
+        "with its key. With one row for each key the numbers are others: look whether those are the ones you mean."
     )
-    few = f"{right}.groupby({key}, as_index=False).sum(numeric_only=True)  # or .size(), as you need it"
-    return Proposal(
-        (), why, missing, "Sum up the rows of each key before the merge", f"few = {few}\n# merge with `few`"
+    few = f"{right}.groupby({key}, as_index=False).sum(numeric_only=True)"
+    snippet = (
+        f"few = {few}  # or .mean(), .size(), .first(): what one row of a key shall say\n"
+        '# merge with `few` and validate="many_to_one"; then compare both results on a few keys'
     )
+    title = "Make one row of each key before the merge, such as its sum: the numbers change"
+    return Proposal((), why, missing, title, snippet)
 
 
 def _of_one_table(call: Call, table: str, missing: int) -> Proposal:
@@ -151,8 +217,12 @@ def _of_one_table(call: Call, table: str, missing: int) -> Proposal:
 
 
 def _tables_bytes(call: Call, death: Death) -> int:
-    """Return what the tables take; where that is not known, no more than what was in use before."""
+    """Return what the tables take; where that is not known, no more than the variables took, or all that was in use."""
     merge = merge_of(call, death.code)
     sides = [] if merge is None else [death.values.of(one, call.scope) for one in (merge.left, merge.right)]
     known = [one.bytes for one in sides if one is not None and one.bytes is not None]
-    return sum(known) if len(known) == 2 else (death.memory.before_bytes or 0)
+    if len(known) == 2:
+        return sum(known)
+    before = death.memory.before_bytes or 0
+    look = next(iter(death.recording.namespaces[-1:]), None)
+    return before if look is None or not look.complete else min(before, sum(one.bytes or 0 for one in look.objects))
