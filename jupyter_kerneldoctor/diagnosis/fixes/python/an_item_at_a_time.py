@@ -233,11 +233,11 @@ def _kept(at: Place, death: Death) -> Proposal | None:
             why = f"{quote(Place(statement, store.scope).text)} keeps an entry for each key that ever came."
             snippet = _COUNTED.format(container=store.container)
             return Proposal((), why, death.memory.missing_bytes, "Forget rare keys, or count in an array", snippet)
-    tables = (rows_gone_through(loop) for loop in store.scope.loops_around(statement))
-    if (table := next((one for one in tables if one is not None), None)) is not None:
+    by_row = (rows_gone_through(loop) for loop in store.scope.loops_around(statement))
+    if (frame := next((one for one in by_row if one is not None), None)) is not None:
         why = f"{quote(Place(statement, store.scope).text)} keeps a Python object for each row and value, many times "
         why += "what the columns take. Work on whole columns, which pandas does at once."
-        snippet = _COLUMNS.format(table=segment(table))
+        snippet = _COLUMNS.format(table=segment(frame))
         return Proposal((), why, death.memory.missing_bytes, "Work on whole columns, not row by row", snippet)
     title = f"Keep less in `{store.container}`: a number, a text, a copy of the part"
     owner = store.container
