@@ -1,7 +1,8 @@
 """What of a notebook runs in other processes."""
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from .calls import last_name
 from .notebook import Notebook, Scope
@@ -15,40 +16,45 @@ def run_in_children(code: Notebook) -> set[Scope]:
     """Return what runs in other processes: what forks or is given to one, run() of one, and what only these call."""
     scopes = list(code.running)
     given: set[str] = set()
-    called: dict[str, set[Scope]] = {}
+    called: dict[Scope, set[str]] = {}
     for scope in dict.fromkeys((*scopes, *code.mentioning(*_STARTS))):
         for call in scope.calls:
             name = last_name(call.func)
-            called.setdefault(name, set()).add(scope)
+            called.setdefault(scope, set()).add(name)
             made = code.described(call.func, scope) or ""
             if made.startswith(_PROCESSES) or name in _STARTS:
                 words = [word.value for word in call.keywords]
                 given |= {one for part in (*call.args, *words) for one in _functions(part)}
-    own = {
-        node.name
-        for scope in scopes
-        for node in scope.nodes
-        if isinstance(node, ast.ClassDef) and any("Process" in ast.unparse(base) for base in node.bases)
-    }
-    found = {
+    own = _classes_of_processes(scopes)
+    waiting = [
         scope
         for scope in scopes
         if (scope.function and scope.function in given)
-        or (scope.function == "run" and scope.owner is not None and (scope.owner in own or _is_process(scope)))
+        or (scope.function == "run" and scope.owner in own)
         or any(True for _ in code.calls_in([scope], *FORKS))
-    }
-    for _ in scopes:
-        more = {one for one in scopes if one.function and (by := called.get(one.function)) and by <= found} - found
-        if not more:
-            break
-        found |= more
+    ]
+    callers = Counter(name for names in called.values() for name in names)
+    named: dict[str, list[Scope]] = {}
+    for scope in scopes:
+        named.setdefault(scope.function, []).append(scope)
+    found: set[Scope] = set()
+    while waiting:
+        if (scope := waiting.pop()) in found:
+            continue
+        found.add(scope)
+        for name in called.get(scope, ()):
+            callers[name] -= 1
+            waiting += named.get(name, ()) if name and not callers[name] else ()
     return found
 
 
-def _is_process(scope: Scope) -> bool:
-    """Whether a method belongs to a class of processes that a cell defines."""
-    classes = (node for node in (scope.parent or scope).nodes if isinstance(node, ast.ClassDef))
-    return any(one.name == scope.owner and any("Process" in ast.unparse(base) for base in one.bases) for one in classes)
+def _classes_of_processes(scopes: Sequence[Scope]) -> set[str]:
+    """Return the names of the processes' classes that the scopes, or what is around their methods `run`, define."""
+    around = [scope.parent for scope in scopes if scope.function == "run" and scope.owner and scope.parent]
+    classes = (
+        one for scope in dict.fromkeys((*scopes, *around)) for one in scope.nodes if isinstance(one, ast.ClassDef)
+    )
+    return {one.name for one in classes if any("Process" in ast.unparse(base) for base in one.bases)}
 
 
 def _functions(node: ast.expr) -> Iterator[str]:

@@ -12,27 +12,40 @@ def dict_caches(code: Notebook) -> Iterator[tuple[ast.Assign, str, Scope]]:
     """Yield the statements that fill a dict which only their function reads, after it has looked for the key there."""
     of_items = (scope for top in code.mentioning("__getitem__") for scope in code.scopes(top.cell))
     for scope in dict.fromkeys((*code.running, *of_items)):
-        for node in scope.nodes if not scope.is_cell else ():
-            match node:
-                case ast.Assign(targets=[ast.Subscript(value=ast.Name() | ast.Attribute() as owner, slice=key)]):
-                    text = scope.segment(owner)
-                    if _looks_first(text, ast.dump(key), scope) and not _used_elsewhere(owner, scope, code):
-                        yield node, text, scope
+        fills = [] if scope.is_cell else list(_fills(scope))
+        asked = _asked_for(scope) if fills else set()
+        is_used: dict[str, bool] = {}
+        for store, owner, key in fills:
+            text = scope.segment(owner)
+            if asked & {(text, ast.dump(key)), (text, "")}:
+                if text not in is_used:
+                    is_used[text] = _used_elsewhere(owner, scope, code)
+                if not is_used[text]:
+                    yield store, text, scope
 
 
-def _looks_first(text: str, key: str, scope: Scope) -> bool:
-    calls = [scope.segment(call) for call in scope.calls]
-    if any(one.startswith((f"{text}.pop", f"len({text}")) for one in calls):
-        return False  # it is bounded
+def _fills(scope: Scope) -> Iterator[tuple[ast.Assign, ast.Name | ast.Attribute, ast.expr]]:
     for node in scope.nodes:
         match node:
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name() | ast.Attribute() as owner, slice=key)]):
+                yield node, owner, key
+
+
+def _asked_for(scope: Scope) -> set[tuple[str, str]]:
+    """Return what a function looks for: a dict, and the key; "" stands for any. Dicts that it bounds are left out."""
+    found, bounded = set(), set()
+    for node in scope.nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name.startswith("pop"):
+                bounded.add(scope.segment(owner))
+            case ast.Call(func=ast.Name(id="len"), args=[owner, *_]):
+                bounded.add(scope.segment(owner))
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[container]):
-                if scope.segment(container) == text and ast.dump(left) == key:
-                    return True
+                found.add((scope.segment(container), ast.dump(left)))
             case ast.Try(body=[first, *_], handlers=[ast.ExceptHandler(type=ast.Name(id="KeyError"))]):
-                if f"{text}[" in scope.segment(first):
-                    return True
-    return False
+                read = (one.value for one in scope.inside(first) if isinstance(one, ast.Subscript))
+                found |= {(scope.segment(one), "") for one in read}
+    return {one for one in found if one[0] not in bounded}
 
 
 def _used_elsewhere(owner: ast.Name | ast.Attribute, scope: Scope, code: Notebook) -> bool:

@@ -33,7 +33,7 @@ def find_whole_step(code: Notebook, values: Values) -> WholeBatch | None:
                 fixed = {
                     one: is_object
                     for one, is_object in given.items()
-                    if not bound & {part.id for part in _names([one])}
+                    if not bound & {part.id for part in _names([one], scope)}
                 }
                 shapes = {one: shape for one in fixed if (shape := _shape(one, scope, values))}
                 most = max((shape[0] for shape in shapes.values()), default=0)
@@ -58,12 +58,12 @@ def _steps(loop: ast.For, scope: Scope, origins: Origins) -> Iterator[tuple[Sequ
     """Yield the statements of a loop that make a step, and what that is given, and uses as an object, not as rows."""
     code = origins.code
     for at, statement in enumerate(loop.body):
-        calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
+        calls = [one for one in scope.inside(statement) if isinstance(one, ast.Call)]
         if _is_tape(statement, scope, code) or any(is_gradient_of_jax(one.func, scope, code) for one in calls):
-            step = _whole_step(loop, at)
-            nodes = [one for part in step for one in ast.walk(part)]
+            step = _whole_step(loop, at, scope)
+            nodes = [one for part in step for one in scope.inside(part)]
             picked = {getattr(one.value, "id", "") for one in nodes if isinstance(one, ast.Subscript)}
-            names, objects = [one for one in _names(step) if _is_read(one)], _objects(nodes)
+            names, objects = [one for one in _names(step, scope) if _is_read(one)], _objects(nodes)
             if not any(isinstance(one, ast.For | ast.While) for one in nodes):
                 yield step, {one: one.id in objects for one in names if one.id not in picked}
         elif isinstance(statement, ast.Assign | ast.Expr | ast.AugAssign):
@@ -134,12 +134,12 @@ def _counts(node: ast.expr) -> bool:
     return False
 
 
-def _whole_step(loop: ast.For, first: int) -> list[ast.stmt]:
+def _whole_step(loop: ast.For, first: int, scope: Scope) -> list[ast.stmt]:
     """Return the statements of a loop from the one that works gradients out to the last that uses what came of it."""
-    made, last = {one.id for one in _names(loop.body[first : first + 1]) if not _is_read(one)}, first
+    made, last = {one.id for one in _names(loop.body[first : first + 1], scope) if not _is_read(one)}, first
     for at, statement in enumerate(loop.body[first + 1 :], first + 1):
-        words = {one.attr for one in ast.walk(statement) if isinstance(one, ast.Attribute)}
-        names = _names([statement])
+        words = {one.attr for one in scope.inside(statement) if isinstance(one, ast.Attribute)}
+        names = _names([statement], scope)
         if made & {one.id for one in names if _is_read(one)} and (
             words & _LAST or isinstance(statement, ast.Assign | ast.AugAssign)
         ):
@@ -147,13 +147,9 @@ def _whole_step(loop: ast.For, first: int) -> list[ast.stmt]:
     return loop.body[first : last + 1]
 
 
-def _names(nodes: Iterable[ast.AST]) -> list[ast.Name]:
-    return [one for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)]
+def _names(nodes: Iterable[ast.AST], scope: Scope) -> list[ast.Name]:
+    return [one for node in nodes for one in scope.inside(node) if isinstance(one, ast.Name)]
 
 
 def _is_read(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Load)
-
-
-def _read_in(node: ast.expr) -> set[str]:
-    return {one.id for one in _names([node])}
