@@ -48,7 +48,8 @@ class DeathSite(KernelEnd):
     def find(self, search: Callable[[Notebook], T]) -> T | None:
         """Return what a search of the code finds; None where it is too large or too deeply nested to be read."""
         try:
-            return search(self.code)
+            with self.code.counted():
+                return search(self.code)
         except (CodeTooLargeError, RecursionError):
             return None
 

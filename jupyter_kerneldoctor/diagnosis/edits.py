@@ -22,6 +22,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, span
 from .code.notebook import Call, Notebook
 from .code.scopes import Scope
+from .code.trees import walk
 from .postmortem import Edit
 from .units import cell_name
 
@@ -286,7 +287,7 @@ def indent_unit(scope: Scope, statement: ast.stmt) -> str:
 
 def _lines_within_texts(statement: ast.stmt) -> Iterator[int]:
     """Yield the lines that begin inside of a string, which must stay as it is."""
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno is not None:
             yield from range(node.lineno + 1, node.end_lineno + 1)
 

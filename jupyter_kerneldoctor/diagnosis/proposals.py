@@ -43,7 +43,8 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
 
 def _offered(fix: Fix, death: Death) -> FixProposal | None:
     try:
-        return ask(fix, death)[0]
+        with death.code.counted():
+            return ask(fix, death)[0]
     except CodeTooLargeError:
         raise
     except Exception:

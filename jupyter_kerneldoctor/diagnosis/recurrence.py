@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from .code.cellsource import MaskedCell, mask
+from .code.trees import dump, unparse
 from .family import Family
 from .postmortem import Culprit, EarlierDeath, PostMortem, Recurrence
 from .units import size
@@ -24,7 +25,7 @@ def fingerprint(source: str) -> str:
     """Return what two cells have in common if they do the same: their code without comments, blank lines and layout."""
     masked = _masked(source)
     try:
-        code = None if masked is None else ast.dump(masked.tree)
+        code = None if masked is None else dump(masked.tree)
     except RecursionError:
         code = None
     if code is None or masked is None or masked.spans:
@@ -58,7 +59,7 @@ def _is_telling(source: str) -> bool:
     masked, text = _masked(source), source
     if masked is not None and not masked.spans:
         with suppress(RecursionError):  # of an expression with hundreds of levels
-            text = "".join(ast.unparse(one) for one in masked.tree.body if not _is_trivial(one))
+            text = "".join(unparse(one) for one in masked.tree.body if not _is_trivial(one))
     return len("".join(text.split())) >= _LEAST_CHARACTERS
 
 
@@ -68,7 +69,7 @@ def _masked(source: str) -> MaskedCell | None:
 
 def _is_trivial(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        return ast.unparse(statement.value.func).split(".")[-1] == "sleep"
+        return unparse(statement.value.func).split(".")[-1] == "sleep"
     return isinstance(statement, ast.Pass | ast.Import | ast.ImportFrom)
 
 

@@ -116,6 +116,17 @@ def test_files_stay_short(folder: str) -> None:
     assert {file: number for file, number in lines.items() if number > MOST_LINES[folder]} == {}
 
 
+def test_rules_look_at_trees_where_that_is_counted() -> None:
+    uncounted = {"walk", "unparse", "dump"}
+    for file in (PACKAGE / "diagnosis").rglob("*.py"):
+        used = {one.attr for one in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if _is_of_ast(one)}
+        assert not used & uncounted or file.name in ("trees.py", "cellsource.py"), f"{file}: code/trees.py has them"
+
+
+def _is_of_ast(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ast"
+
+
 HEAVY = {"asyncio", "zmq", "jsonschema", "pandas", "IPython", "psutil", "ssl", "rich", "typing_extensions"}
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ..code.notebook import CodeTooLargeError, Notebook
 from ..code.scopes import Scope
+from ..code.trees import walk
 from ..code.unpacking import unpacked
 from ..postmortem import Statement
 from .statements import is_in, statement_at
@@ -31,7 +32,7 @@ def awaited_statement(code: Notebook, found: Statement) -> Statement:
 
 
 def _only_reads(statement: ast.stmt) -> bool:
-    calls = [one.func for one in ast.walk(statement) if isinstance(one, ast.Call)]
+    calls = [one.func for one in walk(statement) if isinstance(one, ast.Call)]
     words = {getattr(one, "attr", getattr(one, "id", "")) for one in calls}
     return isinstance(statement, ast.Expr | ast.Assign) and bool(words) and words <= _READERS
 

@@ -10,6 +10,7 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..code.cellfiles import user_line
 from ..code.cellsource import parse
+from ..code.trees import walk
 from .library_waits import library_wait
 from .thread_waits import ThreadWait
 
@@ -151,7 +152,7 @@ class BusyCell:
     @property
     def _pattern(self) -> str | None:
         for cell in reversed(self.recording.cells):
-            for node in ast.walk(parse(cell.source) or ast.Module([], [])):
+            for node in walk(parse(cell.source) or ast.Module([], [])):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and _goes_back(node.value):
                     return node.value
         return None

@@ -7,6 +7,7 @@ from ..code.notebook import CodeTooLargeError, Notebook
 from ..code.origins import all_origins
 from ..code.scopes import Scope
 from ..code.stores import Store, stores
+from ..code.trees import walk
 from ..postmortem import Grown, Statement
 from ..units import cell_name
 
@@ -43,7 +44,7 @@ def _made_of_many(scope: Scope) -> Iterator[tuple[ast.stmt, str]]:
 
 def _goes_on(store: Store, code: Notebook) -> bool:
     loops = store.scope.loops_around(store.statement)
-    made = (node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Assign))
+    made = (node for loop in loops for node in walk(loop) if isinstance(node, ast.Assign))
     is_made_anew = any(isinstance(one, ast.Name) and one.id == store.container for at in made for one in at.targets)
     if not loops or is_made_anew:
         return False

@@ -14,6 +14,7 @@ from ..code.notebook import CodeTooLargeError, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..code.stores import Store
+from ..code.trees import walk
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
 from .awaited_statement import awaited_statement
@@ -188,7 +189,7 @@ def _collecting(code: Notebook, top: Statement) -> Statement | None:
 
 
 def _names(node: ast.AST) -> set[str]:
-    inner = [*ast.walk(node)]
+    inner = [*walk(node)]
     called = {one.attr for one in inner if isinstance(one, ast.Attribute)}
     return called | {one.id for one in inner if isinstance(one, ast.Name)}
 

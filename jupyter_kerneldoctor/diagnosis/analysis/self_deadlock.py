@@ -11,6 +11,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from ..code.cellsource import parse
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
+from ..code.trees import unparse, walk
 from ..units import cell_name, quote
 from .user_frames import UserFrame
 
@@ -34,13 +35,13 @@ def holder(frames: Iterable[UserFrame], cells: Iterable[Cell]) -> str | None:
             name = (
                 cell_name(frame.cell.execution_count) if frame.is_cell and frame.cell else quote(frame.frame.function)
             )
-            return f"{name}, line {taken}, already holds {quote(ast.unparse(lock))}"
+            return f"{name}, line {taken}, already holds {quote(unparse(lock))}"
     return _left_taken(lock, cells)
 
 
 def _taken_at(cell: Cell, line: int) -> Iterator[ast.expr]:
     """Yield the lock that is taken at a line: `with lock`, `lock.acquire()`."""
-    for node in ast.walk(parse(cell.source) or ast.Module([], [])):
+    for node in walk(parse(cell.source) or ast.Module([], [])):
         if isinstance(node, ast.With):
             found = [one.context_expr for one in node.items if one.context_expr.lineno == line]
             yield from (one for one in found if isinstance(one, ast.Name | ast.Attribute))
@@ -59,7 +60,7 @@ def _is_call_of(node: ast.AST, method: str, lock: ast.expr | None = None) -> boo
 
 
 def _same(one: ast.expr, other: ast.expr) -> bool:
-    return ast.unparse(one) == ast.unparse(other)
+    return unparse(one) == unparse(other)
 
 
 def _line_of_owner(frame: UserFrame, lock: ast.expr, *, waits: bool) -> int | None:
@@ -70,7 +71,7 @@ def _line_of_owner(frame: UserFrame, lock: ast.expr, *, waits: bool) -> int | No
     if body is None:
         return None
     taken = None
-    for node in ast.walk(body):
+    for node in walk(body):
         if isinstance(node, ast.With) and node.body[0].lineno <= frame.line <= (node.end_lineno or 0):
             within = frame.line > node.lineno or not waits
             mine = (one.context_expr for one in node.items if _same(one.context_expr, lock))
@@ -86,7 +87,7 @@ def _line_of_owner(frame: UserFrame, lock: ast.expr, *, waits: bool) -> int | No
 def _innermost_function(tree: ast.Module, line: int) -> ast.AST:
     around = [
         node
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
     ]
     return max(around, key=lambda node: node.lineno, default=tree)
@@ -94,11 +95,11 @@ def _innermost_function(tree: ast.Module, line: int) -> ast.AST:
 
 def _left_taken(lock: ast.expr, cells: Iterable[Cell]) -> str | None:
     """Return the top level of an earlier cell that took the lock, if no cell since has released it."""
-    name = ast.unparse(lock)
+    name = unparse(lock)
     for cell in islice(cells, _MOST_CELLS):
         if name not in cell.source or (tree := parse(cell.source)) is None:
             continue
-        calls = [node for statement in tree.body for node in ast.walk(statement)]
+        calls = [node for statement in tree.body for node in walk(statement)]
         if any(_is_call_of(node, "release", lock) for node in calls):
             return None
         if found := [
@@ -130,7 +131,7 @@ def taken_again(code: Notebook) -> TakenAgain | None:
                 at = next((where for where, other in _locks(inner.nodes) if _same(other, lock)), None)
                 if at is not None and awaited != outer.function:
                     place = f"{cell_name(code.cells[outer.cell].execution_count)}, line {line}"
-                    told = f"{quote(outer.function)} ({place}) already holds {quote(ast.unparse(lock))}"
+                    told = f"{quote(outer.function)} ({place}) already holds {quote(unparse(lock))}"
                     return TakenAgain(inner.cell, at, told)
     return None
 
@@ -146,13 +147,13 @@ def _awaited_with_a_lock(function: Scope) -> Iterator[tuple[int, ast.expr, str]]
     """Yield line and lock of each `async with`, and the name of each function that is awaited in it."""
     for node in function.nodes:
         for line, lock in _locks([node]):
-            for inner in ast.walk(node):
+            for inner in walk(node):
                 match inner:
                     case ast.Await(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))):
                         yield line, lock, name
 
 
 def _is_made(code: Notebook, lock: ast.expr) -> bool:
-    name = re.escape(ast.unparse(lock).rpartition(".")[2])
+    name = re.escape(unparse(lock).rpartition(".")[2])
     made = re.compile(rf"\b{name}\s*(?::[^=\n]{{1,200}})?=\s*(?:asyncio\.)?Lock\(")
     return any(made.search(code.source(cell)) for cell in code.with_text("Lock("))

@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from .scopes import Scope
+from .trees import walk
 
 
 def last_name(node: ast.AST | None) -> str:
@@ -13,7 +14,7 @@ def last_name(node: ast.AST | None) -> str:
 
 def plain_names(*nodes: ast.AST) -> set[str]:
     """Return the names in expressions: {"f", "x"} of `f(x.y)`."""
-    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {one.id for node in nodes for one in walk(node) if isinstance(one, ast.Name)}
 
 
 @dataclass(frozen=True)

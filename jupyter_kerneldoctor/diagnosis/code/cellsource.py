@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+from .budget import spend
+
 PYTHON_CELL_MAGICS = frozenset({"capture", "debug", "lprun", "memit", "memwatch", "mprun", "prun", "time", "timeit"})
 """Cell magics whose body is Python that this kernel runs. A body of any other is not ours to read."""
 
@@ -130,6 +132,7 @@ def offset(source: str, line: int, byte_column: int) -> int:
     start, text = _lines(source)[line - 1]
     if text.isascii():
         return start + byte_column
+    spend(byte_column / 300)
     return start + len(text.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "surrogatepass"))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from .calls import last_name
 from .notebook import Notebook, Scope
+from .trees import unparse
 
 FORKS = ("os.fork", "os.forkpty", "pty.fork")
 _STARTS = ("submit", "apply_async", "map_async", "starmap", "imap", "imap_unordered", "Process")
@@ -54,7 +55,7 @@ def _classes_of_processes(scopes: Sequence[Scope]) -> set[str]:
     classes = (
         one for scope in dict.fromkeys((*scopes, *around)) for one in scope.nodes if isinstance(one, ast.ClassDef)
     )
-    return {one.name for one in classes if any("Process" in ast.unparse(base) for base in one.bases)}
+    return {one.name for one in classes if any("Process" in unparse(base) for base in one.bases)}
 
 
 def _functions(node: ast.expr) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .notebook import Notebook
 from .scopes import Scope
+from .trees import unparse, walk
 
 _COMPILERS = re.compile(r"numba\.(?:\w+\.)*(?:n?jit|vectorize|guvectorize|cfunc)")
 _WRAPPERS = re.compile(r"(?:itertools\.\w+|map|filter|zip|enumerate|reversed|functools\.partial)(?:\.\w+)?")
@@ -54,7 +55,7 @@ def _compiled(code: Notebook, name: ast.Name, scope: Scope) -> DeepCall | None:
     decorators = (one.func if isinstance(one, ast.Call) else one for one in function.decorator_list)
     if not any(_COMPILERS.fullmatch(code.described(one, binding.scope) or "") for one in decorators):
         return None
-    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    calls = (node for node in walk(function) if isinstance(node, ast.Call))
     if not any(isinstance(one.func, ast.Name) and one.func.id == function.name for one in calls):
         return None
     return DeepCall(function.name, "is compiled and calls itself; compiled code has no limit on nested calls")
@@ -65,7 +66,7 @@ def _wrapped_in_a_loop(code: Notebook, name: ast.Name, scope: Scope) -> DeepCall
     why = "wraps what it was in each round of a loop; to take an item from it calls them all, nested"
     for own, value, where in _assigned_in_loops(code, name, scope):
         wrapper = code.described(value.func, where) or ""
-        if own in (one.id for one in ast.walk(value) if isinstance(one, ast.Name)) and _WRAPPERS.fullmatch(wrapper):
+        if own in (one.id for one in walk(value) if isinstance(one, ast.Name)) and _WRAPPERS.fullmatch(wrapper):
             return DeepCall(name.id, why, wrapper)
     return None
 
@@ -80,8 +81,8 @@ def _nested_in_a_loop(code: Notebook, text: str) -> DeepCall | None:
         for node in scope.nodes:
             match node:
                 case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
-                    name, inner = ast.unparse(target), _elements(value, scope, code)
-                    is_nested = name in (ast.unparse(one) for one in inner)
+                    name, inner = unparse(target), _elements(value, scope, code)
+                    is_nested = name in (unparse(one) for one in inner)
                     loops = (one for one in scope.around(node) if isinstance(one, ast.For | ast.While))
                     if is_nested and name in text and any(loops):
                         why = "is put into a tuple with what it was in each round of a loop; a hash of it goes"
@@ -97,7 +98,7 @@ def _elements(value: ast.expr, scope: Scope, code: Notebook) -> list[ast.expr]:
         case ast.Call(func=ast.Name() as made, args=given, keywords=words):
             binding = code.definition(made, scope)
             bases = getattr(binding.definition, "bases", []) if binding is not None else []
-            is_named = any(ast.unparse(one).endswith("NamedTuple") for one in bases)
+            is_named = any(unparse(one).endswith("NamedTuple") for one in bases)
             if is_named or "namedtuple" in (code.described(made, scope) or ""):
                 return [*given, *(word.value for word in words)]
     return []
@@ -111,8 +112,8 @@ def _assigned_in_loops(code: Notebook, name: ast.Name, scope: Scope) -> Iterator
     if made is not None and isinstance(function, ast.FunctionDef):
         places.append((made.scope, function, ""))
     for where, tree, only in places:
-        loops = (one for one in ast.walk(tree) if isinstance(one, ast.For | ast.While))
-        for one in (inner for loop in loops for inner in ast.walk(loop)):
+        loops = (one for one in walk(tree) if isinstance(one, ast.For | ast.While))
+        for one in (inner for loop in loops for inner in walk(loop)):
             match one:
                 case ast.Assign(targets=[ast.Name(id=own)], value=ast.Call() as value) if only in ("", own):
                     yield own, value, where

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from .calls import last_name
 from .notebook import Notebook
 from .scopes import Scope
+from .trees import dump
 
 
 def dict_caches(code: Notebook) -> Iterator[tuple[ast.Assign, str, Scope]]:
@@ -17,7 +18,7 @@ def dict_caches(code: Notebook) -> Iterator[tuple[ast.Assign, str, Scope]]:
         is_used: dict[str, bool] = {}
         for store, owner, key in fills:
             text = scope.segment(owner)
-            if asked & {(text, ast.dump(key)), (text, "")}:
+            if asked & {(text, dump(key)), (text, "")}:
                 if text not in is_used:
                     is_used[text] = _used_elsewhere(owner, scope, code)
                 if not is_used[text]:
@@ -41,7 +42,7 @@ def _asked_for(scope: Scope) -> set[tuple[str, str]]:
             case ast.Call(func=ast.Name(id="len"), args=[owner, *_]):
                 bounded.add(scope.segment(owner))
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[container]):
-                found.add((scope.segment(container), ast.dump(left)))
+                found.add((scope.segment(container), dump(left)))
             case ast.Try(body=[first, *_], handlers=[ast.ExceptHandler(type=ast.Name(id="KeyError"))]):
                 read = (one.value for one in scope.inside(first) if isinstance(one, ast.Subscript))
                 found |= {(scope.segment(one), "") for one in read}

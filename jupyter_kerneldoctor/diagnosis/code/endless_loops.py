@@ -29,6 +29,7 @@ from .loop_changes import (
 )
 from .notebook import Notebook
 from .scopes import Scope
+from .trees import unparse
 
 _LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Assert)
 _LEAVING = frozenset({"next", "exit", "quit", "_exit", "abort", "kill", "throw"})
@@ -88,9 +89,9 @@ def endless_loop(code: Notebook, cell: Cell, line: int) -> EndlessLoop | None:
 
 def makes_file(code: Notebook, loop: EndlessLoop) -> bool:
     """Whether the cells make the file that a loop waits for to be gone: `open(self.path, "x")`."""
-    path = ast.unparse(loop.at) if isinstance(loop.at, ast.expr) else ""
+    path = unparse(loop.at) if isinstance(loop.at, ast.expr) else ""
     return any(
-        ast.unparse(given) == path
+        unparse(given) == path
         for module in code.mentioning(*_MAKERS)
         for scope in code.scopes(module.cell)
         for call in scope.calls
@@ -121,7 +122,7 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
     elif names:
         yield from _skipped(code, scope, loop, names)
     if not is_left and only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
-        yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {ast.unparse(path)} is gone", path)
+        yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {unparse(path)} is gone", path)
 
 
 def _is_changed_elsewhere(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str]) -> bool:
@@ -167,7 +168,7 @@ def _breaks(body: list[ast.stmt]) -> bool:
 
 def _skipped(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str]) -> Iterator[EndlessLoop]:
     """Find a `continue` before the step of the loop."""
-    steps = [one for one in loop.body if isinstance(one, ast.AugAssign) and ast.unparse(one.target) in names]
+    steps = [one for one in loop.body if isinstance(one, ast.AugAssign) and unparse(one.target) in names]
     if len(steps) != 1:
         return
     fixed = _names_in(loop) - _names_in(loop, ast.Store) | names  # the same in each round that is skipped

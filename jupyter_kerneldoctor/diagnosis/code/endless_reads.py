@@ -8,6 +8,7 @@ from .loop_changes import called_name
 from .notebook import Notebook
 from .origins import all_origins
 from .scopes import Scope
+from .trees import walk
 
 _READS = frozenset({"readline", "recv", "read", "read1"})
 _OPENERS = frozenset({"open", "makefile", "urlopen", "Popen", "popen", "socket", "create_connection", "fdopen"})
@@ -31,7 +32,7 @@ def endless_read(code: Notebook, scope: Scope, test: ast.expr, inner: Iterable[a
 
     What a camera, a sensor or a serial port gives has no end: only files, pipes and sockets count.
     """
-    nodes = [*inner, *ast.walk(test)]
+    nodes = [*inner, *walk(test)]
     if any(isinstance(one, ast.Attribute) and one.attr in ("poll", "returncode", "closed") for one in nodes):
         return None
     if any(isinstance(one, ast.Call) and called_name(one) in _WAITS for one in nodes):
@@ -46,7 +47,7 @@ def endless_read(code: Notebook, scope: Scope, test: ast.expr, inner: Iterable[a
 
 def _has_an_end(code: Notebook, scope: Scope, statement: ast.stmt) -> bool:
     """Whether a statement reads from a file, a pipe or a socket, and waits there for more to come."""
-    reads = [one for one in ast.walk(statement) if isinstance(one, ast.Call) and called_name(one) in _READS]
+    reads = [one for one in walk(statement) if isinstance(one, ast.Call) and called_name(one) in _READS]
     if not reads or any(True for _ in code.with_text(*_COMES_LATER)):
         return False
     call = reads[0]
@@ -81,7 +82,7 @@ def _is_read(value: ast.expr) -> bool:
 def _asked_for_being_empty(test: ast.expr) -> set[str]:
     """Return the names of which a condition asks whether they are empty: `not line`, `len(line) == 0`."""
     found = set[str]()
-    for one in [test, *(part for part in ast.walk(test) if isinstance(part, ast.expr))]:
+    for one in [test, *(part for part in walk(test) if isinstance(part, ast.expr))]:
         match one:
             case ast.Compare(
                 left=ast.Name(id=name),

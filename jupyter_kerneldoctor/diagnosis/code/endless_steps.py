@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from .notebook import Notebook
 from .scopes import Scope
+from .trees import unparse, walk
 
 _MOST_STEPS = 10_000
 _EXACT = 1024
@@ -34,14 +35,14 @@ def halved(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
         case _:
             return
     assigned = [one for one in inner if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
-    middle = next((one for one in assigned if ast.unparse(one.value) in middles), None)
+    middle = next((one for one in assigned if unparse(one.value) in middles), None)
     if middle is None or len([one for one in assigned if getattr(one.targets[0], "id", "") in (low, high)]) != 2:
         return
-    mid = ast.unparse(middle.targets[0])
+    mid = unparse(middle.targets[0])
     counted = {one.target.id for one in inner if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)}
     if any(_asks_for_progress(one.test, {low, high, mid}, counted) for one in inner if isinstance(one, ast.If)):
         return  # it may leave where the bounds are next to each other, or after so many rounds
-    texts = {ast.unparse(one): one for one in assigned}
+    texts = {unparse(one): one for one in assigned}
     lows, highs = texts.get(f"{low} = {mid}"), texts.get(f"{high} = {mid}")
     if isinstance(op, ast.Lt) and lows is not None:
         why = f"with two values left `{mid}` is `{low}`, and `{low} = {mid}` changes nothing"
@@ -50,7 +51,7 @@ def halved(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
         elif f"{high} = {mid} - 1" in texts:
             yield Step("halved", why, middle.value, f"({low} + {high} + 1) // 2")
     elif isinstance(op, ast.LtE) and (stays := highs or lows) is not None:
-        why = f"with one value left `{mid}` is `{low}`, and `{ast.unparse(stays)}` changes nothing"
+        why = f"with one value left `{mid}` is `{low}`, and `{unparse(stays)}` changes nothing"
         text = f"{high} = {mid} - 1" if stays is highs else f"{low} = {mid} + 1"
         yield Step("halved", why, stays, text)
 
@@ -87,7 +88,7 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
 
 def _asks_for_progress(test: ast.expr, bounds: set[str], counted: set[str]) -> bool:
     """Whether a condition compares two of the bounds, or asks for a number that each round counts."""
-    names = {one.id for one in ast.walk(test) if isinstance(one, ast.Name)}
+    names = {one.id for one in walk(test) if isinstance(one, ast.Name)}
     return len(names & bounds) > 1 or bool(names & counted)
 
 

@@ -8,6 +8,7 @@ from .notebook import Notebook
 from .origins import Origins
 from .scopes import Scope
 from .stores import stores
+from .trees import walk
 
 
 def kept_length(code: Notebook, name: str) -> tuple[int, Origin] | None:
@@ -38,10 +39,10 @@ def _is_kept_at(test: ast.Compare, word: str, scope: Scope) -> bool:
         return False
     below, above = (at.body, at.orelse) if isinstance(test.ops[0], ast.Lt | ast.LtE) else (at.orelse, at.body)
     adds = {one.statement for one in stores([scope]) if one.container.rpartition(".")[2] == word}
-    return any(one in adds for part in below for one in ast.walk(part)) or any(
+    return any(one in adds for part in below for one in walk(part)) or any(
         isinstance(one, ast.Break | ast.Continue | ast.Return | ast.Delete) or _takes_out(one, word)
         for part in above
-        for one in ast.walk(part)
+        for one in walk(part)
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from .calls import last_name
 from .notebook import Notebook
 from .scopes import Scope
+from .trees import unparse
 
 PURE = frozenset({"len", "abs", "int", "float", "min", "max", "sum", "bool", "isinstance", "round"})
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -98,7 +99,7 @@ def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[s
                     return True
             case ast.keyword(arg="out", value=value) if asked_names(value) & roots:
                 return True
-            case ast.Attribute() if ast.unparse(node) in names and not isinstance(node.ctx, ast.Load):
+            case ast.Attribute() if unparse(node) in names and not isinstance(node.ctx, ast.Load):
                 return True
     return False
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from .notebook import Call, Notebook
 from .origins import all_origins
 from .scopes import Scope
+from .trees import unparse
 
 _MAPS = ("numpy.memmap", "numpy.load", "numpy.lib.format.open_memmap")
 _CUTS = ("builtins.open", "io.open", "numpy.save", "os.truncate")
@@ -64,4 +65,4 @@ def _path(node: ast.expr | None, scope: Scope, code: Notebook) -> str | None:
     match last.node:
         case ast.Constant(value=str(path)) | ast.Call(args=[ast.Constant(value=str(path))], keywords=[]):
             return path
-    return ast.unparse(last.node)
+    return unparse(last.node)

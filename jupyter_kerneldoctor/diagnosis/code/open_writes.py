@@ -4,6 +4,7 @@ import ast
 import re
 
 from .notebook import Call, Notebook, once
+from .trees import unparse
 
 _WRITES = re.compile(r"\s*(?:insert|update|delete|replace|begin\s+(?:immediate|exclusive))\b", re.IGNORECASE)
 """Statements before which the sqlite3 module begins a transaction (docs, "Transaction control"), or that begin one."""
@@ -26,8 +27,8 @@ def open_write(code: Notebook) -> Call | None:
                         args=[ast.Constant(value=str() as asked), *_],
                     ) if _WRITES.match(asked):
                         blocks = (one for one in scope.around(call) if isinstance(one, ast.With))
-                        held = {ast.unparse(name) for one in blocks for name in _names(one)}
-                        if ast.unparse(owner) not in held:
+                        held = {unparse(name) for one in blocks for name in _names(one)}
+                        if unparse(owner) not in held:
                             return Call(call, scope, "execute")
     return None
 

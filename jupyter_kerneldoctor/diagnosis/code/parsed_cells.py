@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 
 from jupyter_kerneldoctor.recording.model import Cell
 
-from .budget import Budget
+from .budget import Budget, charged
 from .cellsource import mask, parsing_cost
 from .scopes import CellTree, Function, Scope
 
@@ -32,6 +33,10 @@ class ParsedCells:
     def spend(self, units: float) -> None:
         """Take off what work on the code's text costs, in microseconds."""
         self._budget.spend(units)
+
+    def counted(self) -> AbstractContextManager[None]:
+        """Let what is looked at in a `with` block by the functions of `trees` be taken off, too."""
+        return charged(self._budget)
 
     def source(self, index: int) -> str:
         """Return the text of a cell."""

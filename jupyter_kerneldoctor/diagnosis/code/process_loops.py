@@ -6,6 +6,7 @@ import re
 from ..units import signal_name
 from .notebook import Notebook
 from .scopes import Scope
+from .trees import walk
 
 _METHODS = {"kill": "SIGKILL", "terminate": "SIGTERM", "send_signal": ""}
 _LISTS = re.compile(r"psutil\.(?:process_iter|pids|net_connections)\b")
@@ -32,7 +33,7 @@ def sent_to_found(call: ast.Call, scope: Scope, code: Notebook) -> str | None:
         case _:
             return None
     target = target_of(call, scope, code)
-    names = [one.id for one in ast.walk(target) if isinstance(one, ast.Name) and one.id not in ("int", "psutil")]
+    names = [one.id for one in walk(target) if isinstance(one, ast.Name) and one.id not in ("int", "psutil")]
     if len(names) != 1:
         return None
     text = how_found(call, names[0], scope, code)
@@ -54,7 +55,7 @@ def target_of(call: ast.Call, scope: Scope, code: Notebook) -> ast.expr:
 
 def is_of_a_port(call: ast.Call, scope: Scope, code: Notebook) -> bool:
     """Whether it is the process that holds a port which a signal is sent to."""
-    names = (one.id for one in ast.walk(target_of(call, scope, code)) if isinstance(one, ast.Name))
+    names = (one.id for one in walk(target_of(call, scope, code)) if isinstance(one, ast.Name))
     return any(_OF_A_PORT.search(how_found(call, name, scope, code)) for name in names)
 
 
@@ -62,10 +63,10 @@ def how_found(call: ast.Call, name: str, scope: Scope, code: Notebook) -> str:
     """Return the code that gives a name its processes: the loop over them, what it goes through, what it calls."""
     loops = [one for one in scope.loops_around(call) if isinstance(one, ast.For)]
     loop = next((one for one in loops if isinstance(one.target, ast.Name) and one.target.id == name), None)
-    texts, nodes = [] if loop is None else [scope.segment(loop)], [] if loop is None else [*ast.walk(loop.iter)]
+    texts, nodes = [] if loop is None else [scope.segment(loop)], [] if loop is None else [*walk(loop.iter)]
     bound = None if loop is not None else code.lookup(name, scope, call)
     if bound is not None and bound.value is not None:
-        texts, nodes = [bound.scope.segment(bound.value)], [*ast.walk(bound.value)]
+        texts, nodes = [bound.scope.segment(bound.value)], [*walk(bound.value)]
     for node in nodes:
         made = code.definition(node, scope) if isinstance(node, ast.Name) else None
         if made is not None and isinstance(made.definition, _FUNCTIONS):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from .calls import last_name
 from .executed_nodes import FUNCTIONS
+from .trees import walk
 
 _QUICK = frozenset(
     {"print", "flush", "getpid", "getppid", "getpgrp", "getpgid", "get_ident", "main_thread", "current_thread"}
@@ -35,7 +36,7 @@ def takes_no_time(statement: ast.stmt) -> bool:
         return True
     slow = (ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.comprehension)
     return not any(
-        isinstance(node, slow) or (isinstance(node, ast.Call) and not _is_quick(node)) for node in ast.walk(statement)
+        isinstance(node, slow) or (isinstance(node, ast.Call) and not _is_quick(node)) for node in walk(statement)
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .scopes import Scope
+from .trees import walk
 
 _ADDERS = frozenset(
     ("append", "appendleft", "add", "extend", "extendleft", "insert", "update", "setdefault", "put", "put_nowait")
@@ -65,4 +66,4 @@ def container_name(node: ast.expr) -> str:
 
 
 def _mentions(value: ast.expr, name: str) -> bool:
-    return any(isinstance(one, ast.Name | ast.Attribute) and container_name(one) == name for one in ast.walk(value))
+    return any(isinstance(one, ast.Name | ast.Attribute) and container_name(one) == name for one in walk(value))

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 
 from .notebook import Call, Notebook
 from .scopes import Scope
+from .trees import unparse
 
 _STARTERS = {"signal.alarm": "SIGALRM", "signal.setitimer": None}
 _KINDS = {"ITIMER_REAL": "SIGALRM", "ITIMER_VIRTUAL": "SIGVTALRM", "ITIMER_PROF": "SIGPROF"}
@@ -52,7 +53,7 @@ def lost_handlers(code: Notebook, signal: str) -> tuple[Call, ...]:
         if len(one.node.args) == 2 and (code.described(one.node.args[0], one.scope) or "").endswith(f".{signal}")
     ]
     kept = {
-        ast.unparse(target)
+        unparse(target)
         for one in calls
         if isinstance(one.statement, ast.Assign) and one.statement.value is one.node
         for target in one.statement.targets
@@ -61,5 +62,5 @@ def lost_handlers(code: Notebook, signal: str) -> tuple[Call, ...]:
     return tuple(
         one
         for one, handler in given
-        if code.qualified(handler, one.scope) == "signal.SIG_DFL" or ast.unparse(handler) in kept
+        if code.qualified(handler, one.scope) == "signal.SIG_DFL" or unparse(handler) in kept
     )

@@ -5,6 +5,7 @@ import ast
 from ..code.calls import Call
 from ..code.notebook import Notebook
 from ..code.origins import Origins, all_origins
+from ..code.trees import walk
 from ..edits import Changes, import_as, replace
 from .loaders import LOADERS
 
@@ -40,7 +41,7 @@ def endless_rounds(call: Call, given: str, code: Notebook) -> Changes:
     ]
     if not (yields and plain) and not (isinstance(node, ast.Name) and made and made[0] in LOADERS):
         return ()
-    if any(_is_bound_later(one.id, call) for one in ast.walk(node) if isinstance(one, ast.Name)):
+    if any(_is_bound_later(one.id, call) for one in walk(node) if isinstance(one, ast.Name)):
         return ()
     name, imported = import_as(call.scope, code, "itertools", "itertools")
     return imported + replace(call.scope, call.node, f"(item for _ in {name}.count() for item in {given})")

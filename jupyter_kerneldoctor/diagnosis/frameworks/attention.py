@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ..code.calls import last_name
 from ..code.literals import number
 from ..code.notebook import Call, Scope
+from ..code.trees import walk
 from .torch import Tensors
 
 _DEEPEST = 12
@@ -191,7 +192,7 @@ def _is_triangle(mask: ast.expr, scope: Scope, tensors: Tensors) -> bool:
     for module in tensors.code.mentioning("register_buffer") if isinstance(node, ast.Attribute) else ():
         calls = (call for inner in tensors.code.scopes(module.cell) for call in inner.calls)
         made += [one for one in calls if one.args and getattr(one.args[0], "value", None) == getattr(node, "attr", "")]
-    calls = (one for each in made for one in ast.walk(each) if isinstance(one, ast.Call))
+    calls = (one for each in made for one in walk(each) if isinstance(one, ast.Call))
     return any(last_name(one.func) == "tril" for one in calls)
 
 
@@ -208,10 +209,10 @@ def _take(given: tuple[ast.expr, ast.expr], rank: int | None, found: Attention, 
     shapes = [one for one in scope.calls if last_name(one.func) in _SHAPES]
     if found.rank is None and any(_dimensions(one) == _HEADS for one in shapes):
         found.rank = _HEADS
-    made = {getattr(one, "id", "") for each in found.statements for one in ast.walk(each) if _is_stored(one)}
+    made = {getattr(one, "id", "") for each in found.statements for one in walk(each) if _is_stored(one)}
     uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id in made and not _is_stored(one)]
     found.is_used_elsewhere = len(uses) != len(found.statements)
-    parts = (one for each in (*given, found.values) for one in ast.walk(each))
+    parts = (one for each in (*given, found.values) for one in walk(each))
     names = [one for one in parts if isinstance(one, ast.Name)]
     return all(code.lookup(one.id, scope, one) == code.lookup(one.id, scope, found.result) for one in names)
 

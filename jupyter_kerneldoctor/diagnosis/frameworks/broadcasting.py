@@ -4,6 +4,7 @@ import ast
 import copy
 
 from ..code.scopes import Scope
+from ..code.trees import unparse, walk
 
 _NEW_AXIS = ("None", "np.newaxis", "numpy.newaxis")
 _REDUCE = ("sum", "mean", "min", "max", "argmin", "argmax", "any", "all", "std", "var", "prod", "median")
@@ -25,13 +26,13 @@ def is_by_row(call: ast.Call) -> bool:
     match call:
         case ast.Call(func=ast.Attribute(attr=name), args=given, keywords=[] | [ast.keyword(arg="axis")] as words):
             axes = [*given[-1:], *(word.value for word in words)] if name in _REDUCE else []
-            return len(given) + len(words) <= 2 and bool(axes) and ast.unparse(axes[-1]) in ("-1", "1", "2")
+            return len(given) + len(words) <= 2 and bool(axes) and unparse(axes[-1]) in ("-1", "1", "2")
     return False
 
 
 def written_out(call: ast.Call, scope: Scope) -> tuple[ast.expr, ast.Assign | None]:
     """Return a call with what one of its names stands for, and the statement that gives only this call the name."""
-    for one in ast.walk(call):
+    for one in walk(call):
         bound = scope.bindings.get(one.id, ()) if isinstance(one, ast.Name) else ()
         uses = [use for use in scope.names if isinstance(one, ast.Name) and getattr(use, "id", "") == one.id]
         value = bound[0].value if len(bound) == 1 and len(uses) == 2 else None
@@ -46,14 +47,14 @@ def spread(whole: ast.expr) -> list[ast.Subscript]:
     """Return where an expression spreads out one array, `a[:, None]`, which it uses by the row nowhere else."""
     found: dict[str, list[ast.Subscript]] = {}
     fine: list[ast.expr] = []
-    for node in ast.walk(whole):
+    for node in walk(whole):
         match node:
             case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(None, None, None), new, *_])):
-                if ast.unparse(new) in _NEW_AXIS:
-                    found.setdefault(ast.unparse(base), []).append(node)
+                if unparse(new) in _NEW_AXIS:
+                    found.setdefault(unparse(base), []).append(node)
                     fine.append(base)
-            case ast.Subscript(value=base, slice=ast.Tuple(elts=[new, *_]) | new) if ast.unparse(new) in _NEW_AXIS:
+            case ast.Subscript(value=base, slice=ast.Tuple(elts=[new, *_]) | new) if unparse(new) in _NEW_AXIS:
                 fine.append(base)
-    uses = [one for one in ast.walk(whole) if isinstance(one, ast.Name) and one.id in found]
+    uses = [one for one in walk(whole) if isinstance(one, ast.Name) and one.id in found]
     is_one = len(found) == 1 and all(isinstance(one.value, ast.Name) for one in next(iter(found.values())))
     return next(iter(found.values())) if is_one and all(one in fine for one in uses) else []

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..code.attributes import class_of_self
+from ..code.cellsource import parsing_cost
 from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
+from ..code.trees import unparse, walk
 
 _OF_FRAMES = {
     *("T", "at", "attrs", "axes", "columns", "dtypes", "empty", "flags", "iat", "iloc", "index", "loc", "ndim"),
@@ -168,9 +170,10 @@ class _Reader:
         words = {word.arg: word.value for word in call.keywords}
         first = call.args[0] if call.args else words.get("by" if name == "groupby" else _ROWS_BY.get(name, ""))
         keys = None if first is None else self._texts(first, scope)
-        if name in _ROWS or (name == "reset_index" and ast.unparse(words.get("drop", call)) == "True"):
+        if name in _ROWS or (name == "reset_index" and unparse(words.get("drop", call)) == "True"):
             return self.follow(call, scope)
         if name == "query" and isinstance(first, ast.Constant) and isinstance(first.value, str):
+            self.code.spend(parsing_cost(first.value))
             return self._note(_of_query(first.value)) and self.follow(call, scope)
         if keys is None:
             return False
@@ -288,7 +291,7 @@ def _of_query(text: str) -> list[str] | None:
         tree = ast.parse(text.replace("@", "at_"), mode="eval")
     except (SyntaxError, ValueError, RecursionError):
         return None
-    named = (one.id for one in ast.walk(tree) if isinstance(one, ast.Name))
+    named = (one.id for one in walk(tree) if isinstance(one, ast.Name))
     return [name for name in dict.fromkeys(named) if not name.startswith("at_") and name != "index"]
 
 

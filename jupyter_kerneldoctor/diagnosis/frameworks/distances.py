@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..code.scopes import Scope
+from ..code.trees import unparse, walk
 
 _ROWS = (":, None", ":, None, :", ":, np.newaxis", ":, np.newaxis, :")
 _COLUMNS = ("None", "None, :", "None, :, :", "np.newaxis", "np.newaxis, :", "np.newaxis, :, :")
@@ -46,7 +47,7 @@ def distances_in(scope: Scope) -> Iterator[tuple[ast.expr, Distance]]:
             return one
 
         if node not in inner and (found := _distance_of(node, written_out)) is not None:
-            inner.update(ast.walk(node))  # the sum within `np.sqrt(…)`
+            inner.update(walk(node))  # the sum within `np.sqrt(…)`
             yield node, found._replace(named=used[-1] if used else None)
 
 
@@ -55,10 +56,7 @@ def pairs_in(scope: Scope) -> Iterator[tuple[ast.BinOp, ast.expr, ast.expr]]:
     for node in scope.nodes:
         match node:
             case ast.BinOp(left=ast.Subscript(value=a, slice=rows), right=ast.Subscript(value=b, slice=columns)):
-                if (
-                    ast.unparse(rows).strip("()") in _VECTOR_ROWS
-                    and ast.unparse(columns).strip("()") in _VECTOR_COLUMNS
-                ):
+                if unparse(rows).strip("()") in _VECTOR_ROWS and unparse(columns).strip("()") in _VECTOR_COLUMNS:
                     yield node, a, b
 
 
@@ -97,13 +95,13 @@ def _sum(inner: ast.expr, words: list[ast.keyword], written_out: _WrittenOut) ->
 
 def _pair(node: ast.expr, axis: ast.expr, metric: str) -> Distance | None:
     """Return `X` and `Y` of `X[:, None] - Y[None]`, with or without colons behind, added up over the last axis."""
-    last = ast.unparse(axis)
+    last = unparse(axis)
     match node:
         case ast.BinOp(op=ast.Sub(), left=ast.Subscript(value=left, slice=one), right=right) if last in ("2", "-1"):
-            rows = ast.unparse(one).strip("()")
+            rows = unparse(one).strip("()")
             sure = last == "2" or rows.endswith(", :")
             match right:
-                case ast.Subscript(value=inner, slice=other) if ast.unparse(other).strip("()") in _COLUMNS:
+                case ast.Subscript(value=inner, slice=other) if unparse(other).strip("()") in _COLUMNS:
                     right = inner
                 case ast.Subscript():
                     return None

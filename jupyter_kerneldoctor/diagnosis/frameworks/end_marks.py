@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
+from ..code.trees import unparse
 from ..edits import Changes, indent_unit, insert_after, insert_before, replace_by_lines
 
 _PUTS = frozenset({"put", "put_nowait"})
@@ -50,7 +51,7 @@ def _mark(scope: Scope, item: str) -> str | None:
                 ops=[ast.Is() | ast.Eq() | ast.IsNot() | ast.NotEq()],
                 comparators=[mark],
             ) if name == item:
-                return ast.unparse(mark)
+                return unparse(mark)
     return None
 
 
@@ -68,7 +69,7 @@ def marks_put(code: Notebook, mark: str) -> list[tuple[Scope, ast.Expr]]:
 def _puts(node: ast.expr) -> str | None:
     match node:
         case ast.Call(func=ast.Attribute(attr=attr), args=[given]) if attr in _PUTS:
-            return ast.unparse(given)
+            return unparse(given)
     return None
 
 
@@ -79,11 +80,11 @@ def mark_for_each(code: Notebook, marks: list[tuple[Scope, ast.Expr]], mark: str
             for node in scope.nodes:
                 match node:
                     case ast.For(target=ast.Name(id=one), iter=ast.Name(id=threads), body=body) if any(
-                        ast.unparse(step).startswith(f"{one}.join(") for step in body
+                        unparse(step).startswith(f"{one}.join(") for step in body
                     ):
                         own = [put for where, put in marks if where is scope]
                         puts = [call.func for call in scope.calls if _puts(call) is not None]
-                        into = {ast.unparse(put.value) for put in puts if isinstance(put, ast.Attribute)}
+                        into = {unparse(put.value) for put in puts if isinstance(put, ast.Attribute)}
                         if len(marks) == 1 and own:
                             text = scope.segment(own[0])
                             header = f"for _ in {threads}:"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..code.calls import plain_names
 from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins
+from ..code.trees import walk
 from .gradients import (
     CUTS,
     backward_below,
@@ -95,12 +96,13 @@ def _hands_on(method: Scope, code: Notebook) -> bool:
         for one in scope.nodes
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
     }
+    statements = set(stores.values())
     names = {one.attr for one in stores} | {name.removeprefix("self.") for one in methods for _, name in outliving(one)}
     for scope in dict.fromkeys((*code.running, *methods)) if names else ():
-        cut = {part for call in scope.calls if is_cut(call, CUTS) for part in ast.walk(call)}
+        cut = {part for call in scope.calls if is_cut(call, CUTS) for part in walk(call)}
         reads = [one for one in scope.nodes if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
         kept = [one for one in reads if one.attr in names and one not in cut]
-        if any(scope.statement_of(one) not in stores.values() for one in kept):
+        if any(scope.statement_of(one) not in statements for one in kept):
             return True
     return False
 
@@ -159,7 +161,7 @@ def _moved(node: ast.expr, scope: Scope, code: Notebook) -> ast.expr | None:
 
 def is_made_tensor(call: ast.Call, scope: Scope, code: Notebook) -> bool:
     """Whether what a call is given is made a tensor in it: `net(torch.tensor(X))`."""
-    inner = (one for argument in call.args for one in ast.walk(argument) if isinstance(one, ast.Call))
+    inner = (one for argument in call.args for one in walk(argument) if isinstance(one, ast.Call))
     return any(code.qualified(one.func, scope) in _TENSORS for one in inner)
 
 
@@ -170,7 +172,7 @@ def _is_part(data: ast.expr, call: ast.AST, scope: Scope, origins: Origins, dept
     """Whether a loop or a comprehension around a call gives it another part each time, also around its function."""
     around = [*scope.loops_around(call), *_comprehensions(call, scope)]
     names = plain_names(data)
-    stored = (one for loop in around for one in ast.walk(loop) if isinstance(one, ast.Name))
+    stored = (one for loop in around for one in walk(loop) if isinstance(one, ast.Name))
     if depth > 3 or any(one.id in names for one in stored if isinstance(one.ctx, ast.Store)):
         return True
     for outer, caller in origins.calls_of(scope) if not scope.is_cell and names & {*scope.parameters} else ():
@@ -182,7 +184,5 @@ def _is_part(data: ast.expr, call: ast.AST, scope: Scope, origins: Origins, dept
 
 def _comprehensions(node: ast.AST, scope: Scope) -> Iterator[ast.expr]:
     for one in scope.inside(scope.tree.statements[node]):
-        if isinstance(one, ast.ListComp | ast.GeneratorExp | ast.DictComp) and any(
-            node is part for part in ast.walk(one)
-        ):
+        if isinstance(one, ast.ListComp | ast.GeneratorExp | ast.DictComp) and any(node is part for part in walk(one)):
             yield one

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
+from ..code.trees import walk
 from ..edits import Changes, import_as, insert_after, insert_before, replace
 
 _CLOSES = frozenset({"close", "clf", "clear", "cla"})
@@ -35,7 +36,7 @@ def is_made_again(call: Call, code: Notebook) -> bool:
         for used, caller in callers
         for one in caller.nodes
         if isinstance(one, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp)
-        for part in ast.walk(one)
+        for part in walk(one)
         if part is used
     )
     return origins.is_repeated(call.node, call.scope) or any(True for _ in inner)
@@ -53,7 +54,7 @@ def closings(call: Call, code: Notebook) -> Iterator[tuple[Scope, ast.stmt | ast
     at = _returned_at(scope, name)
     if at is None:
         results = (one.value for one in scope.nodes if isinstance(one, ast.Return) and one.value is not None)
-        if any(part is call.node for one in results for part in ast.walk(one)):
+        if any(part is call.node for one in results for part in walk(one)):
             return
         if not isinstance(last, ast.If | ast.Try) and all(
             one is last for one in scope.nodes if isinstance(one, ast.Return)
@@ -82,7 +83,7 @@ def _returned_at(scope: Scope, name: str) -> str | None:
                     if isinstance(one, ast.Name) and one.id == name:
                         return f"[{place}]"
             case ast.Return(value=ast.expr() as value) if any(
-                getattr(one, "id", None) == name or getattr(one, "attr", "") == "gcf" for one in ast.walk(value)
+                getattr(one, "id", None) == name or getattr(one, "attr", "") == "gcf" for one in walk(value)
             ):
                 return "?"
     return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..code.notebook import Call, Notebook
 from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
+from ..code.trees import walk
 
 _LISTS = frozenset({"batch_decode", "tolist"})
 
@@ -64,7 +65,7 @@ def tokenized(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[tuple[st
 
 
 def _is_in_parts(call: ast.Call, scope: Scope) -> bool:
-    return any(isinstance(one, ast.ListComp) and call in ast.walk(one) for one in scope.nodes)
+    return any(isinstance(one, ast.ListComp) and call in walk(one) for one in scope.nodes)
 
 
 def _gives_list(function: Scope) -> bool:

@@ -8,6 +8,7 @@ from ..code.notebook import Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..code.stores import stores
+from ..code.trees import walk
 from ..edits import Changes, remove, replace
 
 _ONCE = frozenset(
@@ -130,7 +131,7 @@ def _keeps_items(loop: ast.For, scope: Scope) -> bool:
                         one.id
                         for value in store.values
                         if isinstance(value, ast.List | ast.Tuple | ast.Dict)
-                        for one in ast.walk(value)
+                        for one in walk(value)
                         if isinstance(one, ast.Name)
                     }
                 case _:

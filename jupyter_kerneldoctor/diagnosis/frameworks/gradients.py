@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
+from ..code.trees import walk
 from ..code.unpacking import unpacked
 from ..edits import Changes, insert_before, wrap
 
@@ -192,7 +193,7 @@ def _sources(code: Notebook, cuts: frozenset[str]) -> set[ast.AST]:
             one
             for call in inner
             for cut in ([call] if is_cut(call, cuts) else _given_by_name(call, scope, origins) if cuts else ())
-            for one in ast.walk(cut)
+            for one in walk(cut)
         }
         for node in inner:
             if node in behind:
@@ -254,7 +255,7 @@ def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:
             case ast.Call(func=ast.Attribute(value=owner), args=given, keywords=words) if _entry_of(owner) == name.id:
                 found += [(one, scope) for one in (*given, *(word.value for word in words))]
             case ast.For(target=target, iter=iterated) if name.id in {
-                one.id for one in ast.walk(target) if isinstance(one, ast.Name)
+                one.id for one in walk(target) if isinstance(one, ast.Name)
             }:
                 found.append((iterated, scope))
     return found

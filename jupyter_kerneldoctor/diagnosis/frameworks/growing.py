@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Loop, Scope
+from ..code.trees import unparse
 from ..edits import Changes, replace_by_lines
 
 
@@ -83,7 +84,7 @@ def growing(code: Notebook, *functions: str) -> Iterator[Growing]:
                 if len(uses) == 2 and stays and not loops[0].orelse:
                     yield Growing(call, name, piece, loops[0], scope)
             case ast.Assign(targets=[ast.Attribute() as target], value=value), [ast.Attribute() as old, piece]:
-                if value is call.node and ast.unparse(old) == ast.unparse(target):
+                if value is call.node and unparse(old) == unparse(target):
                     for place, around in [(call.node, scope), *Origins(code).calls_of(scope)]:
                         for loop in around.loops_around(place)[:1]:
-                            yield Growing(call, ast.unparse(old), piece, loop, around)
+                            yield Growing(call, unparse(old), piece, loop, around)

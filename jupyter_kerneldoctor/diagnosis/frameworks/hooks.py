@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ..code.notebook import Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
+from ..code.trees import walk
 
 _HOOKS = (
     *("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"),
@@ -20,10 +21,10 @@ def code_of_hooks(code: Notebook) -> Iterator[Scope]:
             for call in scope.calls:
                 if getattr(call.func, "attr", "") in _HOOKS and call.args:
                     yield from _called_as_hook(call.args[0], scope, code)
-                    names = {one.id for one in ast.walk(call.args[0]) if isinstance(one, ast.Name)}
-                    names |= {one.attr for one in ast.walk(call.args[0]) if isinstance(one, ast.Attribute)}
+                    names = {one.id for one in walk(call.args[0]) if isinstance(one, ast.Name)}
+                    names |= {one.attr for one in walk(call.args[0]) if isinstance(one, ast.Attribute)}
                     inner = (one for one in code.scopes(module.cell) if not one.is_cell)
-                    yield from (one for one in inner if one.function in names or one.node in ast.walk(call.args[0]))
+                    yield from (one for one in inner if one.function in names or one.node in walk(call.args[0]))
                     yield from (one for name in names for made in code.functions_named(name) for one in _inside(made))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ..code.notebook import Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
+from ..code.trees import walk
 
 
 def vmapped(node: ast.expr, scope: Scope, code: Notebook) -> tuple[str, list[object] | None] | None:
@@ -36,9 +37,9 @@ def is_transformed_itself(node: ast.Call, scope: Scope, code: Notebook) -> bool:
     """Whether the call is a part of what is differentiated or mapped itself, which keeps what is worked out."""
     if any(True for _ in code.running.calls("jax.grad", "jax.value_and_grad")):
         return True
-    if any(isinstance(one, ast.Lambda) and node in ast.walk(one) for one in scope.nodes):
+    if any(isinstance(one, ast.Lambda) and node in walk(one) for one in scope.nodes):
         return True
-    words = {getattr(one, "id", "") for given in _transformed(code) for one in ast.walk(given)}
+    words = {getattr(one, "id", "") for given in _transformed(code) for one in walk(given)}
     return not scope.is_cell and scope.function in words
 
 

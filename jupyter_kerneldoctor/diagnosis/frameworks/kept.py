@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..code.notebook import Scope
 from ..code.origins import Origins
+from ..code.trees import walk
 from .gradients import Backward, backward_below, backward_calls, is_of_lightning
 
 KEEPERS = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
@@ -167,5 +168,5 @@ def is_bound_anew(name: str, loop: ast.AST, statement: ast.stmt | None, scope: S
 
 
 def names_in(node: ast.AST) -> set[str]:
-    found = (root(one) for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute))
+    found = (root(one) for one in walk(node) if isinstance(one, ast.Name | ast.Attribute))
     return {name for name in found if name is not None} - {"self"}

@@ -9,6 +9,7 @@ from ..code.calls import last_name
 from ..code.notebook import Notebook, once
 from ..code.scopes import Scope
 from ..code.stores import Store
+from ..code.trees import dump, walk
 from ..code.unpacking import unpacked
 from .gradients import CUTS, Backward, goes_backward, is_cut, reached_by_gradients, records_graph, starts_of_backward
 from .hooks import code_of_hooks, left_hooks
@@ -74,8 +75,8 @@ def stores_of_graphs(code: Notebook) -> list[Store]:
 
 def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
     calls = kept.backward_calls(tensors.origins)
-    text = ast.dump(kept.value)
-    own = [call for call in calls if ast.dump(call.target) == text] if kept.scope is kept.caller else []
+    text = dump(kept.value)
+    own = [call for call in calls if dump(call.target) == text] if kept.scope is kept.caller else []
     scalar = tensors.is_scalar(kept.value, kept.scope) or any(isinstance(call.target, ast.Name) for call in own)
     if not own and tensors.kind(kept.value, kept.scope) is not Kind.GRAPH:
         return None
@@ -88,8 +89,8 @@ def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
 def _is_optional(call: Backward, kept: Kept) -> bool:
     """Whether a backward pass is left out where the value is kept all the same: `if train: loss.backward()`."""
     for one in kept.caller.around(call.node):
-        nodes = list(ast.walk(one)) if isinstance(one, ast.If) else []
-        counts = any(isinstance(part, ast.Mod) for part in nodes[:1] and ast.walk(one.test))  # type: ignore[attr-defined]
+        nodes = list(walk(one)) if isinstance(one, ast.If) else []
+        counts = any(isinstance(part, ast.Mod) for part in nodes[:1] and walk(one.test))  # type: ignore[attr-defined]
         called = {last_name(part) for part in nodes}
         if nodes and not counts and kept.value not in nodes and (kept.scope.function or None) not in called:
             return True
@@ -142,7 +143,7 @@ def _averaged(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
 
 
 def _is_cut(value: ast.expr) -> bool:
-    return any(isinstance(one, ast.Attribute) and one.attr in _CUTS for one in ast.walk(value))
+    return any(isinstance(one, ast.Attribute) and one.attr in _CUTS for one in walk(value))
 
 
 def _attribute(kept: Kept) -> str:
@@ -196,7 +197,7 @@ def _is_used_as_tensor(container: str, code: Notebook) -> bool:
 def _reaches(node: ast.expr, container: str) -> bool:
     """Whether an expression is an entry of an attribute, seen from outside: `trainer.log[-1]` for `self.log`."""
     own, _, name = container.rpartition("self.")
-    inside = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
+    inside = (one for one in walk(node) if isinstance(one, ast.Attribute))
     return not own and container != name and isinstance(node, ast.Subscript) and any(one.attr == name for one in inside)
 
 
@@ -208,6 +209,6 @@ def _is_use_of_tensor(node: ast.AST, container: str, scope: Scope, code: Noteboo
             into_torch = (code.qualified(function, scope) or "").startswith("torch.")
             return into_torch and any(container in names_in(one) for one in given)
         case ast.ListComp(elt=one, generators=[first, *_]) | ast.GeneratorExp(elt=one, generators=[first, *_]):
-            uses = any(isinstance(part, ast.Attribute) and part.attr in TENSOR_METHODS for part in ast.walk(one))
+            uses = any(isinstance(part, ast.Attribute) and part.attr in TENSOR_METHODS for part in walk(one))
             return uses and container in names_in(first.iter)
     return False

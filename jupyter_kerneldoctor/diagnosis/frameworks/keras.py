@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..code.notebook import Call
 from ..code.origins import Origins, all_origins
+from ..code.trees import unparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,7 +197,7 @@ def whole_calls_of_models(code: Notebook) -> Iterator[tuple[Call, ast.Name]]:
         for node in scope.calls:
             match node:
                 case ast.Call(func=ast.Name() | ast.Attribute(), args=[ast.Name() as data], keywords=words):
-                    if any(ast.unparse(word) != "training=False" for word in words):
+                    if any(unparse(word) != "training=False" for word in words):
                         continue  # `predict` evaluates
                     is_model = code.qualified(node.func, scope) is None and _is_model(node.func, scope, code)
                     is_method = isinstance(node.func, ast.Attribute) and not Origins(code).of(node.func, scope)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ..code.attributes import Origin
 from ..code.notebook import Binding, Call, Notebook, Scope
 from ..code.origins import Origins, all_origins
+from ..code.trees import walk
 from .gradients import backward_below
 from .torch import Tensors
 
@@ -95,7 +96,7 @@ def feeds_training(made: Origin, code: Notebook) -> bool:
     origins = Tensors(code).origins
     return any(
         isinstance(loop, ast.For)
-        and any(one.node is made.node for part in ast.walk(loop.iter) for one in _origins_of(part, scope, code))
+        and any(one.node is made.node for part in walk(loop.iter) for one in _origins_of(part, scope, code))
         and backward_below(loop, scope, origins)
         for scope in code.running
         for loop in scope.nodes

@@ -2,6 +2,7 @@
 
 import ast
 
+from ..code.trees import walk
 from ..edits import Changes, EditRefusedError, indent, indent_unit, insert_after, insert_before, remove, replace
 from .torch import Kind, Tensors
 from .training_step import Step
@@ -62,14 +63,14 @@ def _runs(step: Step) -> list[list[ast.stmt]]:
 
 
 def _made(step: Step) -> list[str]:
-    names = (node for one in step.statements for node in ast.walk(one) if isinstance(node, ast.Name))
+    names = (node for one in step.statements for node in walk(one) if isinstance(node, ast.Name))
     return list(dict.fromkeys(node.id for node in names if isinstance(node.ctx, ast.Store)))
 
 
 def _used_behind(step: Step) -> set[str]:
     """Return the names of the step and of the batch that are read outside of it before they are bound anew."""
     scope, found = step.scope, {name for name in step.batch if not _is_bound_in_loop(name, step)}
-    inside = {node for one in step.statements for node in ast.walk(one)}
+    inside = {node for one in step.statements for node in walk(one)}
     inner = [one for one in scope.tree.scopes if one.parent is scope]
     for node in (node for one in (scope, *inner) for node in one.names if node not in inside):
         is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)

@@ -6,6 +6,7 @@ from ..code.arrays import ARRAY, Value
 from ..code.calls import last_name
 from ..code.notebook import Call, Notebook
 from ..code.scopes import Scope
+from ..code.trees import walk
 from ..code.values import Values
 
 FLOAT_MAKERS = tuple(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
@@ -30,7 +31,7 @@ def is_array(value: Value | None) -> bool:
 
 def parts_bytes(node: ast.expr, scope: Scope, values: Values) -> int:
     """Return what an expression is made of and the running cell made itself: it is there while the line runs."""
-    made = [one for one in ast.walk(node) if isinstance(one, ast.Call | ast.Name) and one is not node]
+    made = [one for one in walk(node) if isinstance(one, ast.Call | ast.Name) and one is not node]
     own = [one for one in made if isinstance(one, ast.Call) or one.id in scope.bindings]
     found = [value for one in own if (value := values.of(one, scope)) is not None]
     return max((value.bytes or 0 for value in found if not value.recorded), default=0)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..code.notebook import Call, Notebook
 from ..code.origins import all_origins
 from ..code.scopes import Scope
+from ..code.trees import walk
 from .kept import names_in
 
 READERS = ("pandas.read_csv", "pandas.read_table")
@@ -75,7 +76,7 @@ def frame_name(call: Call) -> str | None:
 
 def rows_gone_through(loop: ast.AST) -> ast.expr | None:
     """Return the table that a loop takes row by row: `df` of `for i, row in df.iterrows()`."""
-    for node in ast.walk(loop.iter) if isinstance(loop, ast.For) else ():
+    for node in walk(loop.iter) if isinstance(loop, ast.For) else ():
         match node:
             case ast.Call(func=ast.Attribute(attr="iterrows" | "itertuples", value=table)):
                 return table
@@ -129,7 +130,7 @@ def merge_of(call: Call, code: Notebook) -> Merge | None:
 def may_hold_nulls(table: ast.expr, scope: Scope, code: Notebook) -> bool:
     """Whether the code that makes a table shows missing values."""
     for one in all_origins(table, scope, code):
-        for node in ast.walk(one.node) if isinstance(one.node, ast.Call) else ():
+        for node in walk(one.node) if isinstance(one.node, ast.Call) else ():
             match node:
                 case ast.Attribute(attr=name) | ast.Constant(value=name) if name in _MAKES_NULLS:
                     return True
@@ -168,7 +169,7 @@ def is_limited_later(call: Call) -> bool:
     for node in call.scope.nodes if name is not None else ():
         for one in _asked_of_rows(node, name):
             sides = (one.left, one.comparators[0])
-            of_it = [any(getattr(part, "id", None) == name for part in ast.walk(side)) for side in sides]
+            of_it = [any(getattr(part, "id", None) == name for part in walk(side)) for side in sides]
             if all(of_it) and isinstance(one.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
                 return True
     return False
@@ -196,7 +197,7 @@ def has_one_value(merge: Merge, scope: Scope, code: Notebook) -> bool:
     for side in (merge.left, merge.right):
         made = [side, *(one.node for one in all_origins(side, scope, code))]
         tables = {one.id for one in made if isinstance(one, ast.Name)}
-        for node in (*stores, *(inner for one in made for inner in ast.walk(one))):
+        for node in (*stores, *(inner for one in made for inner in walk(one))):
             match node:
                 case ast.Call(func=ast.Attribute(attr="assign"), keywords=words):
                     if any(isinstance(one.value, ast.Constant) and one.arg == key for one in words):

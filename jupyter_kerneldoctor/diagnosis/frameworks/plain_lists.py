@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
 from ..code.stores import container_name
+from ..code.trees import walk
 
 _TAKE = ("len", "sum", "min", "max", "any", "all", "enumerate", "zip", "sorted", "list")
 _DEEPEST = 12
@@ -25,7 +26,7 @@ def repeated_list(value: ast.expr) -> ast.BinOp | None:
 
 
 def is_of_truths(made: ast.BinOp) -> bool:
-    return any(isinstance(one, ast.Constant) and isinstance(one.value, bool) for one in ast.walk(made.left))
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, bool) for one in walk(made.left))
 
 
 def stores_in(node: ast.AST, name: str) -> bool:

@@ -5,6 +5,7 @@ import re
 
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
+from ..code.trees import walk
 from ..edits import Changes, replace
 
 _JOINS = frozenset({"numpy.array", "numpy.asarray", "numpy.stack", "torch.stack"})
@@ -26,7 +27,7 @@ def read_when_asked(items: ast.ListComp, scope: Scope, code: Notebook) -> Change
     methods = [one for one in code.scopes(scope.cell) if one.owner == scope.owner and one is not scope]
     served = [one for one in methods if one.function == "__getitem__" and one.parameters[:1] == own]
     local = {*scope.bindings} - {each, me}
-    reads = {one.id for one in ast.walk(items.elt) if isinstance(one, ast.Name)}
+    reads = {one.id for one in walk(items.elt) if isinstance(one, ast.Name)}
     counted = {id(one.args[0]) for method in methods for one in method.calls if one.args and _counts(one)}
     found = (one for method in methods for one in method.names if isinstance(one, ast.Attribute) and one.attr == kept)
     uses = [one for one in found if id(one) not in counted]

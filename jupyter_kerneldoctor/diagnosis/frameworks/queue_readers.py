@@ -4,6 +4,7 @@ import ast
 
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
+from ..code.trees import unparse
 from ..edits import Changes, import_as, indent_unit, insert_after, replace_by_lines, wrap
 
 
@@ -21,8 +22,8 @@ def goes_on_after_an_error(code: Notebook, owner: str) -> Changes:
         return ()
     scope, taken, loop = places[0]
     rest = loop.body[loop.body.index(taken) + 1 :] if taken in loop.body else []
-    done = [n for n, one in enumerate(rest) if ast.unparse(one).endswith(".task_done()") and isinstance(one, ast.Expr)]
-    is_told = any(".task_done()" in ast.unparse(one) for one in rest)
+    done = [n for n, one in enumerate(rest) if unparse(one).endswith(".task_done()") and isinstance(one, ast.Expr)]
+    is_told = any(".task_done()" in unparse(one) for one in rest)
     work = rest[: done[0]] if done else rest
     if not work or (is_told and done != [len(rest) - 1]):
         return ()

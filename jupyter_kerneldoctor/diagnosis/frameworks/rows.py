@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from ..code.calls import plain_names
 from ..code.notebook import Scope
+from ..code.trees import walk
 from ..code.values import Values
 from .torch import Kind, Tensors
 
@@ -94,7 +95,7 @@ def bound_with(name: str, scope: Scope) -> set[str]:
                 pass
             case _:
                 continue
-        for one in ast.walk(target):
+        for one in walk(target):
             names = {part.id for part in getattr(one, "elts", ()) if isinstance(part, ast.Name)}
             found |= names if name in names and not (counts and one is target) else set()
     return found - {name}

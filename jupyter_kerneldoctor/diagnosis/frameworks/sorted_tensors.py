@@ -4,6 +4,7 @@ import ast
 
 from ..code.notebook import Call
 from ..code.scopes import Scope
+from ..code.trees import unparse
 from .torch import Kind, Tensors
 
 
@@ -29,7 +30,7 @@ def sorted_tensor(node: ast.expr, scope: Scope, tensors: Tensors) -> tuple[ast.e
         return None
     dim = call.argument("dim") or next(iter(given[1:2]), None)
     descending = call.argument("descending") or next(iter(given[2:3]), None)
-    axis = "-1" if dim is None else ast.unparse(dim)
+    axis = "-1" if dim is None else unparse(dim)
     if axis not in ("1", "-1") or (descending is not None and not isinstance(descending, ast.Constant)):
         return None
     return given[0], f"dim={axis}" + ("" if getattr(descending, "value", False) else ", largest=False"), part

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..code.calls import plain_names
 from ..code.scopes import Scope
+from ..code.trees import walk
 from .gradients import Backward, backward_calls
 from .kept import Kept, kept_values, stored
 from .torch import Kind, Tensors
@@ -167,7 +168,7 @@ def _stands_alone(
 def _carried(inside: Sequence[ast.AST], kept: Kept, scope: Scope) -> bool:
     """Whether a round reads what an earlier one left: a hidden state. What is only added up does not count."""
     own = scope.statement_of(kept.value)
-    added = {node for one in inside if isinstance(one, ast.AugAssign) for node in ast.walk(one.target)}
+    added = {node for one in inside if isinstance(one, ast.AugAssign) for node in walk(one.target)}
     first: dict[str, int] = {}
     for one in inside:
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one not in added:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from ..code.calls import last_name
 from ..code.literals import number
 from ..code.notebook import Call, Notebook
+from ..code.trees import unparse, walk
 
 _PRODUCTS = frozenset({"dot", "matmul", "multi_dot", "einsum", "tensordot"})
 _ROWS, _COLUMNS = 0, 1
@@ -35,7 +36,7 @@ def _factors(call: Call) -> dict[str, int]:
         case ast.Assign(targets=[ast.Tuple(elts=[left, _, right])], value=value) if value is call.node:
             found = [(left, _COLUMNS), (right, _ROWS)]
         case ast.Assign(targets=[one], value=ast.Subscript(value=value, slice=at)) if value is call.node:
-            found = [(one, _PLACES[place])] if (place := ast.unparse(at)) in _PLACES else []
+            found = [(one, _PLACES[place])] if (place := unparse(at)) in _PLACES else []
     return {node.id: axis for node, axis in found if isinstance(node, ast.Name) and node.id != "_"}
 
 
@@ -87,5 +88,5 @@ def _scales(node: ast.expr) -> bool:
     return any(
         (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult))
         or (isinstance(one, ast.Call) and last_name(one.func) == "diag")
-        for one in ast.walk(node)
+        for one in walk(node)
     )

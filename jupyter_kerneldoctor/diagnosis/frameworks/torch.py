@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from ..code.notebook import Binding, Call, Notebook, Scope, once
 from ..code.origins import Origins
+from ..code.trees import walk
 from ..code.unpacking import unpacked_from
 from . import torch_names as known
 from .gradients import graph_is_off, graph_is_off_at, iterated
@@ -45,8 +46,8 @@ def is_module_class(binding: Binding, code: Notebook, depth: int = 0) -> bool:
 def _is_parameter(node: ast.Name, scope: Scope) -> bool:
     """Whether a name stands for each parameter of a network in turn: `for p in net.parameters()`."""
     for loop in scope.loops_around(node):
-        if isinstance(loop, ast.For) and any(getattr(one, "id", "") == node.id for one in ast.walk(loop.target)):
-            calls = (one.func for one in ast.walk(loop.iter) if isinstance(one, ast.Call))
+        if isinstance(loop, ast.For) and any(getattr(one, "id", "") == node.id for one in walk(loop.target)):
+            calls = (one.func for one in walk(loop.iter) if isinstance(one, ast.Call))
             return any(isinstance(one, ast.Attribute) and one.attr in _GIVE_PARAMETERS for one in calls)
     return False
 

@@ -11,6 +11,7 @@ from ..code.calls import last_name
 from ..code.literals import number
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins, all_origins
+from ..code.trees import unparse, walk
 from ..edits import Changes, replace
 from .gradients import backward_calls, goes_backward
 from .keras import Step, is_after_map, is_dataset, is_of_batches, is_of_numbers
@@ -113,7 +114,7 @@ def _is_evaluated(code: Notebook) -> bool:
     """Whether training evaluates in between: Keras with each `validation_batch_size`, a Trainer when it is told to."""
     for settings in trainer_settings(code, "train"):
         given = settings.argument("eval_strategy") or settings.argument("evaluation_strategy")
-        return given is not None and not ast.unparse(given).strip("'\"").endswith("no")
+        return given is not None and not unparse(given).strip("'\"").endswith("no")
     return True
 
 
@@ -248,7 +249,7 @@ def _in_dict(table: ast.Dict, scope: Scope) -> Iterator[BatchSize]:
 def _beside(node: ast.expr, scope: Scope) -> tuple[ast.expr, ...]:
     """Return where the head of a loop says the same number again: `zip(X.split(64), y.split(64))`."""
     loop = scope.tree.statements.get(node)
-    head = ast.walk(loop.iter) if isinstance(loop, ast.For) else ()
+    head = walk(loop.iter) if isinstance(loop, ast.For) else ()
     value = getattr(node, "value", None)
     return tuple(one for one in head if one is not node and isinstance(one, ast.Constant) and one.value == value)
 

@@ -4,6 +4,7 @@ import ast
 
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import all_origins
+from ..code.trees import walk
 from .gradients import sources_of_gradients
 from .torch import Kind, Tensors, is_module_class
 
@@ -44,7 +45,7 @@ def _trained(code: Notebook, tensors: Tensors) -> set[ast.expr]:
     seen: set[ast.AST] = set()
     found: set[ast.expr] = set()
     for root, scope in waiting:  # it grows meanwhile
-        for node in ast.walk(root):
+        for node in walk(root):
             if node in seen or not isinstance(node, ast.expr):
                 continue
             seen.add(node)

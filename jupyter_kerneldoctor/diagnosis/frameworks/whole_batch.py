@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..code.notebook import Notebook, Scope
+from ..code.trees import walk
 from ..code.values import Values
 from ..edits import Changes, EditRefusedError, append, replace, wrap
 from .gradients import backward_calls
@@ -137,7 +138,7 @@ def _step(found: WholeBatch) -> list[ast.stmt]:
 
 
 def _is_of_step(statement: ast.stmt, names: tuple[str, ...]) -> bool:
-    for node in ast.walk(statement):
+    for node in walk(statement):
         match node:
             case ast.Name(id=name, ctx=ast.Load()) if name in names:
                 return True
@@ -160,7 +161,7 @@ def _results_used_behind(found: WholeBatch, step: list[ast.stmt]) -> bool:
 def _compared_behind(found: WholeBatch) -> bool:
     """Whether a statement behind the step has to do with both its results and all rows: `(out == y).mean()`."""
     made = {one.id for one in _names(list(found.step)) if isinstance(one.ctx, ast.Store)}
-    data = {one.id for node in found.data for one in ast.walk(node) if isinstance(one, ast.Name)}
+    data = {one.id for node in found.data for one in walk(node) if isinstance(one, ast.Name)}
     rest = (one for one in found.scope.tree.statements.values() if isinstance(one, ast.Assign | ast.Expr))
     return any(
         bool(read & made) and bool(read & data)
@@ -170,7 +171,7 @@ def _compared_behind(found: WholeBatch) -> bool:
 
 
 def _names(statements: list[ast.stmt]) -> Iterator[ast.Name]:
-    return (node for one in statements for node in ast.walk(one) if isinstance(node, ast.Name))
+    return (node for one in statements for node in walk(one) if isinstance(node, ast.Name))
 
 
 def _is_network(call: ast.Call, scope: Scope, tensors: Tensors) -> bool:

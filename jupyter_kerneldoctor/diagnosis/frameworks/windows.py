@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ..code.calls import plain_names
 from ..code.notebook import Call, Notebook
 from ..code.scopes import Scope
+from ..code.trees import unparse, walk
 
 
 class Windows(NamedTuple):
@@ -48,7 +49,7 @@ def windows(node: ast.For | ast.Call, scope: Scope) -> list[Windows]:
                 texts = [scope.segment(one) for one in first]
                 width = [one for one in last if scope.segment(one) not in texts]
                 offset = [one for one in first if scope.segment(one) != at]
-                named = [one.id for x in width + offset for one in ast.walk(x) if isinstance(one, ast.Name)]
+                named = [one.id for x in width + offset for one in walk(x) if isinstance(one, ast.Name)]
                 if at in texts and len(width) == len(last) - len(first) > 0 and at not in named:
                     found.append(Windows(part, at, count, tuple(offset), tuple(width)))
     return found
@@ -80,14 +81,14 @@ def put_into(
 def is_only_filled(store: ast.Assign, made: Call, loop: ast.For) -> bool:
     """Whether an array of two axes is filled by each round of a loop, and by nothing else."""
     shape, (target,), scope = made.argument("shape", 0), store.targets, made.scope
-    name = ast.unparse(target).partition("[")[0]
+    name = unparse(target).partition("[")[0]
     named = plain_names(store.value, loop.iter)
     bound = [one.position[0] for key in named for one in scope.bindings.get(key, ())]
     leaves = any(isinstance(one, ast.Continue | ast.Break | ast.Return) for one in scope.inside(loop))
     changed = [
         one
         for one in scope.nodes
-        if isinstance(one, ast.Subscript | ast.Name) and ast.unparse(one).partition("[")[0] == name
+        if isinstance(one, ast.Subscript | ast.Name) and unparse(one).partition("[")[0] == name
         if not isinstance(one.ctx, ast.Load)
     ]
     is_early = all(line < made.node.lineno or line >= loop.lineno for line in bound)

@@ -6,6 +6,7 @@ from math import prod
 
 from ..case import Case
 from ..code.notebook import Call
+from ..code.trees import walk
 from ..death import Death
 from .way import LesserWay, is_gathered, is_method_of
 
@@ -62,7 +63,7 @@ def _of_a_table(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether an array of two dimensions is made, which needs much by itself, as far as is known."""
     first, value = call.argument("shape", 0), death.values.of(call.node, call.scope)
     is_large = value is None or value.bytes is None or value.bytes >= (death.memory.missing_bytes or 0) // 2
-    is_looked_up = any(isinstance(one, ast.Subscript) and one.value is call.node for one in ast.walk(call.statement))
+    is_looked_up = any(isinstance(one, ast.Subscript) and one.value is call.node for one in walk(call.statement))
     if first is None or not is_large or is_looked_up:
         return False
     text = call.scope.segment(first)
@@ -73,7 +74,7 @@ def _of_a_table(call: Call, death: Death) -> bool | Mapping[str, str]:
 
 def _repeats_a_whole(call: Call, _death: Death) -> bool:
     """Whether an array is repeated as a whole: not each of its numbers, as when a picture is made larger."""
-    axes = [one for given in call.node.args[:1] for one in ast.walk(given) if isinstance(one, ast.Constant)]
+    axes = [one for given in call.node.args[:1] for one in walk(given) if isinstance(one, ast.Constant)]
     return call.name == "numpy.tile" or any(one.value is None for one in axes)
 
 

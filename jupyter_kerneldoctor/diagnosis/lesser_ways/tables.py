@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from ..case import Case
 from ..code.notebook import Call
+from ..code.trees import walk
 from ..death import Death
 from .way import LesserWay, is_gathered, is_method_of, made_by, names
 
@@ -18,7 +19,7 @@ def _again_and_again(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the
     around = [*call.scope.loops_around(call.node), *call.scope.around(call.node)]
     inside = call.scope.inside(call.statement)
     made = (one for one in inside if isinstance(one, ast.ListComp | ast.DictComp | ast.GeneratorExp))
-    return any(isinstance(one, ast.For) for one in around) or any(call.node in ast.walk(one) for one in made)
+    return any(isinstance(one, ast.For) for one in around) or any(call.node in walk(one) for one in made)
 
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"

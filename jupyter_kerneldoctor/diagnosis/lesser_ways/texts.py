@@ -10,6 +10,7 @@ from ..case import Case
 from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
+from ..code.trees import dump
 from ..death import Death
 from .way import LesserWay, is_made_by
 
@@ -42,7 +43,7 @@ def _of_matches(call: Call, death: Death) -> bool | Mapping[str, str]:
     told = {"matches": f"{segment(function.value)}.finditer{rest}"}
     match made:
         case ast.Call(args=[ast.Constant(value=str(pattern)), *flags], keywords=words):
-            verbose = any(word in ast.dump(one) for one in (*flags, *words) for word in ("VERBOSE", "'X'"))
+            verbose = any(word in dump(one) for one in (*flags, *words) for word in ("VERBOSE", "'X'"))
             if (groups := None if verbose else _groups(pattern)) is not None:
                 told["item"] = ("found[0]", "found.groups('')[0]", "found.groups('')")[min(groups, 2)]
     return told

@@ -5,6 +5,7 @@ import ast
 from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import all_origins
+from ..code.trees import unparse
 from ..death import Death
 from .way import LesserWay, is_made_by, made_by
 
@@ -61,7 +62,7 @@ def _keeps_scores(call: Call, death: Death) -> bool | dict[str, str]:
     if not any(map(death.code.imports, ("transformers", "torch"))):
         return False
     words = call.node.keywords
-    kept = [one.arg for one in words if one.arg in _OF_TOKENS and ast.unparse(one.value) == "True"]
+    kept = [one.arg for one in words if one.arg in _OF_TOKENS and unparse(one.value) == "True"]
     given = call.argument("input_ids", 0) or call.argument("inputs")
     return {"kept": kept[0], "ids": call.scope.segment(given)} if kept and isinstance(given, ast.Name) else False
 

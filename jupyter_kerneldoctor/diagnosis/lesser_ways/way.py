@@ -19,6 +19,7 @@ from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.scopes import Scope
+from ..code.trees import walk
 from ..death import Death
 from ..edits import Changes
 from ..fix import Proposal
@@ -121,7 +122,7 @@ def _given_to_running(scope: Scope, death: Death) -> set[ast.AST]:
     called = [one for one in scope.calls if last_name(one.func) in frames and death.was_running(one, scope)]
     own = [one for one in called if is_own(one.func, scope, death)]
     words = ((*one.args, *(word.value for word in one.keywords)) for one in own)
-    return {inner for given in words for one in given for inner in ast.walk(one)}
+    return {inner for given in words for one in given for inner in walk(one)}
 
 
 def _named(name: str, by_name: Mapping[str, list[Call]]) -> Iterable[Call]:
@@ -264,6 +265,6 @@ def is_gathered(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the othe
         match node:
             case ast.Call(func=ast.Name(id=name), args=[given, *_]) if name in _GATHER and given is call.node:
                 return True
-            case ast.ListComp() | ast.DictComp() | ast.SetComp() if any(one is call.node for one in ast.walk(node)):
+            case ast.ListComp() | ast.DictComp() | ast.SetComp() if any(one is call.node for one in walk(node)):
                 return True
     return False

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
+from ..code.trees import unparse, walk
 from ..death import Death
 from ..pasted_commands import distribution
 from ..postmortem import Reason
@@ -220,10 +221,10 @@ def _statement(death: Death) -> ast.AST | None:
 def _called(death: Death) -> str | None:
     """Return the function that the line calls, as the user writes it: `lib.total`."""
     tree = _statement(death)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+    calls = [node for node in walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
     own = [call.func for call in calls if isinstance(call.func, ast.Attribute | ast.Name)]
     try:
-        return ast.unparse(own[0]) if own else None
+        return unparse(own[0]) if own else None
     except RecursionError:
         return None
 
@@ -233,7 +234,7 @@ def _arguments(death: Death) -> list[str]:
     tree = _statement(death)
     if tree is None:
         return []
-    nodes = list(ast.walk(tree))
+    nodes = list(walk(tree))
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     imported = {name for found in _IMPORTED.findall(_code(death)) for name in re.findall(r"\w+", found)}
     names = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]

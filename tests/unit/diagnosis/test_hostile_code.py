@@ -4,6 +4,7 @@ import ast
 import os
 import re
 import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,12 +12,16 @@ from hypothesis import strategies as st
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.case import Case
-from jupyter_kerneldoctor.diagnosis.code.cellsource import parsing_cost
+from jupyter_kerneldoctor.diagnosis.code.cellsource import parsing_cost, span
+from jupyter_kerneldoctor.diagnosis.code.child_processes import run_in_children
+from jupyter_kerneldoctor.diagnosis.code.dict_caches import dict_caches
 from jupyter_kerneldoctor.diagnosis.code.notebook import CodeTooLargeError, Notebook
+from jupyter_kerneldoctor.diagnosis.code.parsed_cells import MOST_WORK
 from jupyter_kerneldoctor.diagnosis.code.shell import shell_kills
 from jupyter_kerneldoctor.diagnosis.code.values import Values
 from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
 from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
+from jupyter_kerneldoctor.diagnosis.frameworks.whole_steps import find_whole_step
 from jupyter_kerneldoctor.diagnosis.proposals import ask
 from jupyter_kerneldoctor.recording.events import Held, NamedObject, Namespace
 from jupyter_kerneldoctor.recording.model import Cell
@@ -150,15 +155,93 @@ def test_every_rule_answers_soon(case_and_cells, recorded, is_known):
     seen = {"namespaces": [Namespace(-15, None, tuple(recorded))], "held": [Held(-1, len(sources), tuple(recorded))]}
     odd = Case(*sources, cause=case.cause, line=1 if is_known else None, **(seen | case._recorded))
 
-    def ask_all():
-        death = odd.death()
-        for fix in all_fixes():
-            try:
-                ask(fix, death)
-            except CodeTooLargeError:
-                return
+    assert used_s(lambda: propose(odd.death(), all_fixes())) < ENOUGH_S, sources
 
-    assert used_s(ask_all) < ENOUGH_S, sources
+
+def readable(source):
+    """Return the syntax tree of a cell that is nothing but Python; None for others."""
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        return None
+
+
+def bound(node):
+    """Return the names that a statement binds."""
+    inner = list(ast.walk(node))
+    functions = {one.name for one in inner if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+    return functions | {one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def repeated(source, statement, count, *, is_numbered):
+    """Return a cell in which a statement stands again and again; with `is_numbered` it binds other names each time."""
+    lines = source.split("\n")
+    part = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+    names = re.compile(rf"\b(?:{'|'.join(bound(statement))})\b" if is_numbered and bound(statement) else "(?!)")
+    parts = [names.sub(rf"\g<0>{number or ''}", part) for number in range(count)]
+    return "\n".join([*lines[: statement.lineno - 1], *parts, *lines[statement.end_lineno :]])
+
+
+def lengthened(source, part, count):
+    """Return a cell in which an element or an argument stands again and again."""
+    start, end = span(source, part)
+    return f"{source[:start]}{', '.join([source[start:end]] * count)}{source[end:]}"
+
+
+def nested(source, part, inner, count):
+    """Return a cell in which a part holds itself in the place of something in it, and so on."""
+    (start, end), (first, last) = span(source, part), span(source, inner)
+    return f"{source[:start]}{source[start:first] * count}{source[first:last]}{source[last:end] * count}{source[end:]}"
+
+
+def held(node):
+    """Return the elements of a list, or the arguments of a call."""
+    return node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
+
+
+@st.composite
+def large_cells(draw):
+    """The cells of a rule's example, with much of one kind."""
+    case = draw(st.sampled_from([one for one in CASES if any(map(readable, one.sources))]))
+    at = draw(st.sampled_from([at for at, source in enumerate(case.sources) if readable(source)][-2:]))
+    source = case.sources[at]
+    nodes = list(ast.walk(ast.parse(source)))
+    statements = [one for one in nodes if isinstance(one, ast.stmt)]
+    holders = {one: node for node in nodes for one in held(node)}
+    how = draw(st.sampled_from(["statement", "numbered", "element", "nested"] if holders else ["statement"]))
+    if how == "nested":
+        inner, holder = draw(st.sampled_from(list(holders.items())))
+        text = nested(source, holder, inner, draw(st.sampled_from([20, 60, 90])))
+    else:
+        node = draw(st.sampled_from(list(holders) if how == "element" else statements))
+        share = draw(st.sampled_from([0.1, 0.3, 0.5, 0.9]))
+        count = int(share * MOST_WORK / 2 / (parsing_cost(ast.unparse(node)) + 1))
+        text = (
+            lengthened(source, node, count)
+            if how == "element"
+            else repeated(source, node, count, is_numbered=how == "numbered")
+        )
+    return case, (*case.sources[:at], text, *case.sources[at + 1 :])
+
+
+@pytest.mark.slow
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(large_cells())
+def test_every_rule_takes_time_in_proportion_to_the_code(case_and_cells):
+    case, sources = case_and_cells
+    own = next(fix for fix in all_fixes() if case in fix.FIRES)
+    # All of the time that there is for one rule, first: with the others it may be used up before that is asked.
+    assert used_s(lambda: propose(case.with_sources(*sources).death(), [own])) < ENOUGH_S, sources
+    assert used_s(lambda: propose(case.with_sources(*sources).death(), all_fixes())) < ENOUGH_S, sources
+
+
+def propose(death, fixes):
+    for fix in fixes:
+        try:
+            with death.code.counted():
+                ask(fix, death)
+        except CodeTooLargeError:
+            return
 
 
 def test_a_quote_that_is_never_closed_is_not_read_again_and_again():
@@ -202,6 +285,30 @@ def test_the_products_of_polynomials_are_not_counted_without_end():
     death = Case(data, "PolynomialFeatures(10**9).fit_transform(X)").death()
     fix = next(one for one in all_fixes() if one.id == "polynomial-degree")
     assert used_s(lambda: ask(fix, death)) < ENOUGH_S
+
+
+_STEPS = "  with tf.GradientTape() as tape:\n    loss = model(x)\n  g = tape.gradient(loss, w)\n"
+_TRAINS = "import tensorflow as tf\nimport numpy as np\nx = np.zeros((9000, 9))\nfor i in range(9):\n"
+_FILLS = "def load(k):\n" + "".join(f"  if k in c{i}: 1\n  c{i}[k] = f(k).b(1).c(2)\n" for i in range(900))
+_CHILDREN = "".join(f"def f{i}(): f{i + 1}()\n" for i in range(1900))
+
+
+@pytest.mark.parametrize(
+    ("ask_code", "cells"),
+    [
+        (lambda death: find_whole_step(death.code, death.values), [_TRAINS + _STEPS * 400]),
+        (lambda death: list(dict_caches(death.code)), [_FILLS, "load(1)"]),
+        (lambda death: run_in_children(death.code), [f"{_CHILDREN}import os\nos.fork()\nf0()"]),
+        (lambda death: list(map(death.code.scopes(0)[0].segment, death.code.scopes(0)[0].names)), ["é.é(é), " * 9000]),
+    ],
+)
+def test_much_code_of_one_kind_takes_time_in_proportion(ask_code, cells):
+    def ask_once():
+        death = Case(*cells).death()
+        with suppress(CodeTooLargeError), death.code.counted():
+            ask_code(death)
+
+    assert used_s(ask_once) < ENOUGH_S
 
 
 def test_marks_cost_as_words_do():

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...code.origins import all_origins
 from ...code.scopes import Scope
+from ...code.trees import unparse
 from ...edits import import_as, remove, replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.broadcasting import is_by_row, spread, written_out
@@ -71,15 +72,15 @@ class BroadcastInBlocks(Fix):
                 statements = [one for one in (node, named) if one is not None]
                 if not places or not any(death.was_running(one, scope) for one in statements):
                     continue
-                base = ast.unparse(places[0].value)
+                base = unparse(places[0].value)
                 if _is_of_others(base, scope, death):
                     continue
                 numpy, imported = import_as(scope, death.code, "numpy", "np")
                 for one in places:
                     one.value = ast.Name("part")
-                loop = f"{numpy}.concatenate([{ast.unparse(whole)} for part in {numpy}.array_split({base}, {_PARTS})])"
+                loop = f"{numpy}.concatenate([{unparse(whole)} for part in {numpy}.array_split({base}, {_PARTS})])"
                 edits = imported + replace(scope, node, loop) + (remove(scope, named) if named is not None else ())
-                why = f"{quote(ast.unparse(node))} needs a number for each pair of rows, and keeps one for each row. "
+                why = f"{quote(unparse(node))} needs a number for each pair of rows, and keeps one for each row. "
                 why += f"A hundredth of `{base}` at a time needs a hundredth of that; the results are the same."
                 yield Proposal(edits, why, death.memory.missing_bytes)
 

@@ -4,6 +4,7 @@ from ...calls import is_of
 from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...edits import Changes, import_as, replace
 from ...fix import CallAnother, Case, Death, Family
 from ...place import grew_in
@@ -116,7 +117,7 @@ def _products(call: Call, death: Death) -> list[ast.expr] | None:
     if len(others) < len(products):  # a product of two such squares would be sparse itself
         return None
     calls = [one for one in products if isinstance(one, ast.Call)]
-    overlap = any(inner is not one and inner in ast.walk(one) for one in calls for inner in (*calls, call.node))
+    overlap = any(inner is not one and inner in walk(one) for one in calls for inner in (*calls, call.node))
     if overlap or any(_is_table(one, scope, death) for one in others):  # pandas knows no sparse matrix
         return None
     return products if len(products) == len(used) > 0 else None

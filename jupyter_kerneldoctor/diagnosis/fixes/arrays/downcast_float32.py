@@ -5,6 +5,7 @@ from ...calls import calls_at
 from ...code.notebook import Call
 from ...code.origins import Origins, all_origins
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...edits import Changes, import_as, replace, replace_by_lines, set_argument, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.numpy import FLOAT_MAKERS, GATHERERS, is_array, is_double, parts_bytes, single_precision
@@ -87,7 +88,7 @@ def _is_compared(node: ast.expr, scope: Scope) -> bool:
     """Whether the array is compared with `==`, to the last digit."""
     names = scope.assigned_by(node)
     exact = (one for one in scope.nodes if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Eq))
-    return any(isinstance(part, ast.Name) and part.id in names for one in exact for part in ast.walk(one))
+    return any(isinstance(part, ast.Name) and part.id in names for one in exact for part in walk(one))
 
 
 def doubles(death: Death) -> Iterator[tuple[ast.expr, Scope, Changes]]:
@@ -128,7 +129,7 @@ def _partners(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
     for one in scope.inside(scope.tree.statements[node]):
         if isinstance(one, ast.BinOp) and one is not node:
             for side, other in ((one.left, one.right), (one.right, one.left)):
-                if any(part is node for part in ast.walk(side)):
+                if any(part is node for part in walk(side)):
                     yield other
 
 

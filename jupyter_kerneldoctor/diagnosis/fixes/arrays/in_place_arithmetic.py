@@ -5,6 +5,7 @@ from ...calls import nodes_at
 from ...code.arrays import Value
 from ...code.origins import all_origins
 from ...code.scopes import Scope
+from ...code.trees import unparse, walk
 from ...edits import replace_by_lines
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.numpy import is_array
@@ -58,7 +59,7 @@ class InPlaceArithmetic(Fix):
                     steps = _steps(value, name)
                     old = _array(value, name, steps, scope, death)
                     if old is not None and old.bytes and not _has_other_name(name, scope, death):
-                        lines = [f"{name} {_SIGNS[type(op)]}= {ast.unparse(by)}" for op, by in steps]
+                        lines = [f"{name} {_SIGNS[type(op)]}= {unparse(by)}" for op, by in steps]
                         yield Proposal(
                             replace_by_lines(scope, node, *lines),
                             f"{quote(scope.segment(node))} makes a second array of {size(old.bytes)}. "
@@ -71,7 +72,7 @@ def _steps(value: ast.expr, name: str) -> list[tuple[ast.operator, ast.expr]]:
     """Return what is done to the array, innermost first; nothing where it is used again by what it is changed by."""
     steps: list[tuple[ast.operator, ast.expr]] = []
     while isinstance(value, ast.BinOp) and type(value.op) in _SIGNS:
-        if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(value.right)):
+        if any(isinstance(one, ast.Name) and one.id == name for one in walk(value.right)):
             return []
         steps.insert(0, (value.op, value.right))
         value = value.left
@@ -82,7 +83,7 @@ def _array(
     value: ast.expr, name: str, steps: list[tuple[ast.operator, ast.expr]], scope: Scope, death: Death
 ) -> Value | None:
     """Return the array that is given its name again, where it has floats and keeps its shape."""
-    inner = next((one for one in ast.walk(value) if isinstance(one, ast.Name) and one.id == name), None)
+    inner = next((one for one in walk(value) if isinstance(one, ast.Name) and one.id == name), None)
     old = None if inner is None or not steps else death.values.of(inner, scope)
     if old is None or not is_array(old) or not (old.dtype or "").startswith("float"):
         return None

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.notebook import Call
+from ...code.trees import unparse, walk
 from ...edits import set_argument, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote
@@ -59,7 +60,7 @@ class OpenMesh(Fix):
         calls = list(calls_at(death, "numpy.meshgrid"))
         if not calls and death.is_of_this_cell:
             named = [(one, scope) for scope in death.code.running for one in scope.names]
-            used = {ast.unparse(one) for one, scope in named if death.was_running(one, scope)}
+            used = {unparse(one) for one, scope in named if death.was_running(one, scope)}
             calls = [one for one in death.code.calls("numpy.meshgrid") if used & set(_targets(one))]
         for call in calls:
             axes = [death.values.of(one, call.scope) for one in call.node.args]
@@ -82,7 +83,7 @@ def _targets(call: Call) -> list[str]:
     """Return the names that the coordinates got: `x`, `self.y`; none where it is no plain assignment to all."""
     match call.statement:
         case ast.Assign(targets=[ast.Tuple(elts=names)], value=value) if value is call.node:
-            return [ast.unparse(one) for one in names] if len(names) == len(call.node.args) else []
+            return [unparse(one) for one in names] if len(names) == len(call.node.args) else []
     return []
 
 
@@ -90,7 +91,7 @@ def _are_only_combined(names: list[str], call: Call, death: Death) -> bool:
     """Whether each expression that uses the coordinates is arithmetic on all of them, in all cells."""
     words = {name.rpartition(".")[2] for name in names}
     for scope in (one for top in death.code.mentioning(*words) for one in death.code.scopes(top.cell)):
-        for use in (one for one in scope.names if ast.unparse(one) in names):
+        for use in (one for one in scope.names if unparse(one) in names):
             statement = scope.tree.statements[use]
             parents = {child: one for one in scope.inside(statement) for child in ast.iter_child_nodes(one)}
             whole: ast.AST = use
@@ -98,7 +99,7 @@ def _are_only_combined(names: list[str], call: Call, death: Death) -> bool:
                 isinstance(up, ast.Call) and death.code.qualified(up.func, scope) in _EACH
             ):
                 whole = up
-            combined = {ast.unparse(one) for one in ast.walk(whole) if isinstance(one, ast.Name | ast.Attribute)}
+            combined = {unparse(one) for one in walk(whole) if isinstance(one, ast.Name | ast.Attribute)}
             if statement is not call.statement and not combined >= {*names}:
                 return False
     return bool(names)
@@ -107,7 +108,7 @@ def _are_only_combined(names: list[str], call: Call, death: Death) -> bool:
 def _is_made_flat(call: Call) -> bool:
     """Whether the coordinates are put into rows, for which all of them have to be written out."""
     statement = call.statement
-    targets = list(ast.walk(statement.targets[0])) if isinstance(statement, ast.Assign) else []
+    targets = list(walk(statement.targets[0])) if isinstance(statement, ast.Assign) else []
     names = {one.id for one in targets if isinstance(one, ast.Name)}
     for node in call.scope.calls:
         match node:

@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...code.origins import all_origins
+from ...code.trees import unparse
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.growing import Growing, growing
 from ...units import quote
@@ -94,7 +95,7 @@ def _begins_empty(one: Growing, death: Death) -> bool:
     """Whether pieces are put below an array that NumPy made with no rows."""
     scope = one.call.scope
     before = [bound for bound in scope.bindings.get(one.name, ()) if bound.position < (one.loop.lineno, 0)]
-    along_rows = all(word.arg == "axis" and ast.unparse(word.value) == "0" for word in one.call.node.keywords)
+    along_rows = all(word.arg == "axis" and unparse(word.value) == "0" for word in one.call.node.keywords)
     if (
         not before
         or before[-1].value is None

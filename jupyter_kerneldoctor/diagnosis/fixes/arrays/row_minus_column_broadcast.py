@@ -5,6 +5,7 @@ from dataclasses import replace
 from ...code.arrays import Value
 from ...code.origins import all_origins
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...edits import append
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.numpy import is_array
@@ -98,7 +99,7 @@ def _is_reduced(node: ast.BinOp, scope: Scope) -> bool:
     for call in scope.calls:
         axes = [word.value for word in call.keywords if word.arg == "axis"] or call.args[-1:]
         if any(isinstance(one, ast.Constant) and one.value == 1 for one in axes):
-            inside = set(ast.walk(call))
+            inside = set(walk(call))
             if node in inside or any(isinstance(one, ast.Name) and one.id in names for one in inside):
                 return True
     return False

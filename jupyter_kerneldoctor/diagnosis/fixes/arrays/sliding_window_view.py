@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from ...code.notebook import Call, Notebook
+from ...code.trees import dump, walk
 from ...edits import Changes, EditRefusedError, import_as, replace
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -86,7 +87,7 @@ def _strided(death: Death) -> Iterator[Call]:
         named = {
             one.id
             for target in getattr(call.statement, "targets", ())
-            for one in ast.walk(target)
+            for one in walk(target)
             if isinstance(one, ast.Name)
         }
         if (call.scope in code.running.scopes and code.is_at_line(call.node, call.scope)) or named & used:
@@ -98,7 +99,7 @@ def _rewritten(call: Call, code: Notebook) -> Changes:
     array = call.argument("x", 0)
     match shape, strides, array:
         case ast.Tuple(elts=[_, width]), ast.Tuple(elts=[one, other]), ast.expr():
-            if len(call.node.args) + len(call.node.keywords) != 3 or ast.dump(one) != ast.dump(other):
+            if len(call.node.args) + len(call.node.keywords) != 3 or dump(one) != dump(other):
                 return ()
             segment = call.scope.segment
             module, _, _ = segment(call.node.func).rpartition(".")

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...code.calls import last_name
 from ...code.origins import all_origins
+from ...code.trees import walk
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.keras import Step, is_fed_by_a_pipeline, is_of_batches, pipeline_steps, written_number
@@ -116,7 +117,7 @@ def _reads_whole(step: Step, death: Death) -> bool:
     for one, scope in all_origins(given, step.scope, death.code) if given is not None else ():
         made = death.code.definition(one, scope) if isinstance(one, ast.Name) else None
         body = one if isinstance(one, ast.Lambda) else None if made is None else made.definition
-        called = (last_name(node) for node in ast.walk(body)) if body else ()
+        called = (last_name(node) for node in walk(body)) if body else ()
         if any(name in _WHOLE for name in called):
             return True
     return False

@@ -1,6 +1,6 @@
-import ast
 from collections.abc import Iterator
 
+from ...code.trees import walk
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.figures import close, closes, closings, is_made_again
 from ...place import guilty_place
@@ -98,7 +98,7 @@ class CloseFigures(Fix):
         if kept >= _MANY:
             at = guilty_place(death)
             loops = () if at is None else at.scope.loops_around(at.node)
-            closed = any(closes(one) for one in (ast.walk(loops[0]) if loops else ()))
+            closed = any(closes(one) for one in (walk(loops[0]) if loops else ()))
             edits = close(at.scope, loops[0].body[-1], "'all'", death.code) if at and loops and not closed else ()
             why = f"pyplot keeps {kept} figures open, {size(seen.bytes if seen and seen.bytes else 0)} in all. Close "
             why += "each at the end of its round; one that you keep in a list stays in memory: save it as a file."

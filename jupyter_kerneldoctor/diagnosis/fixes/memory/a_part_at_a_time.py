@@ -6,6 +6,7 @@ from ...code.arrays import Value
 from ...code.calls import plain_names
 from ...code.origins import Origins, all_origins
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.evaluation import is_forward
 from ...frameworks.torch import Kind, Tensors
@@ -101,7 +102,7 @@ class APartAtATime(Fix):
 
 def _labelled(at: Place, death: Death) -> Proposal | None:
     """Tell of arithmetic that matches names or labels, and makes more than it was given."""
-    for node in ast.walk(at.node):
+    for node in walk(at.node):
         match node:
             case ast.BinOp(left=ast.Name() | ast.Attribute() as left, right=ast.Name() | ast.Attribute() as right):
                 names = {"left": at.scope.segment(left), "right": at.scope.segment(right)}
@@ -147,24 +148,18 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
 
 def _is_paired_with_itself(name: str, at: Place) -> bool:
     """Whether each row meets all others, `x[:, None] - x[None, :]`: a block would meet only its own."""
-    spread = [
-        one for one in ast.walk(at.node) if isinstance(one, ast.Subscript) and at.scope.segment(one.value) == name
-    ]
+    spread = [one for one in walk(at.node) if isinstance(one, ast.Subscript) and at.scope.segment(one.value) == name]
     return any(
         "None" in at.scope.segment(one.slice) or "newaxis" in at.scope.segment(one.slice) for one in spread
-    ) and (
-        sum(at.scope.segment(one) == name for one in ast.walk(at.node) if isinstance(one, ast.Name | ast.Attribute)) > 1
-    )
+    ) and (sum(at.scope.segment(one) == name for one in walk(at.node) if isinstance(one, ast.Name | ast.Attribute)) > 1)
 
 
 def _rows_of(at: Place, death: Death) -> ast.expr | None:
     """Return what is worked on row by row: `x` of `x[:, None] - y`, a side of arithmetic, what a function is given."""
     code, scope, values = death.code, at.scope, death.values
-    if any(
-        isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) for node in ast.walk(at.node)
-    ):
+    if any(isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) for node in walk(at.node)):
         return None
-    for node in ast.walk(at.node):
+    for node in walk(at.node):
         match node:
             case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Attribute(attr="newaxis"), *_])):
                 return base
@@ -230,7 +225,7 @@ def _may_be_array(value: Value | None) -> bool:
 def _spread(name: ast.expr, scope: Scope, death: Death) -> ast.expr | None:
     """Return the vector that an array was spread out from on another line: `x` of `gap = x[:, None] - y`."""
     for one, where in all_origins(name, scope, death.code)[1:3]:
-        for node in ast.walk(one) if where is scope else ():
+        for node in walk(one) if where is scope else ():
             match node:
                 case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None), *_])):
                     return base

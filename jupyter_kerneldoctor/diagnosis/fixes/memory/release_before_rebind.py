@@ -5,6 +5,7 @@ from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ...code.notebook import Notebook, Scope
 from ...code.origins import all_origins
+from ...code.trees import walk
 from ...edits import insert_before
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.torch import Kind, Tensors
@@ -131,7 +132,7 @@ def _made_anew(statement: ast.Assign, death: Death, tensors: Tensors) -> list[st
 def _is_read(name: str, statement: ast.Assign, code: Notebook) -> bool:
     """Whether the old object is needed to make the new one."""
     functions = (one for one in code.running.functions if name not in one.bindings)
-    used = [*ast.walk(statement.value), *(one for function in functions for one in function.names)]
+    used = [*walk(statement.value), *(one for function in functions for one in function.names)]
     return any(isinstance(one, ast.Name) and one.id == name for one in used)
 
 

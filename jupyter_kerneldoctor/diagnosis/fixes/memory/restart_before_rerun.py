@@ -6,6 +6,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from ...case import Ran
 from ...code.scopes import Scope
 from ...code.stores import stores
+from ...code.trees import walk
 from ...fix import Advice, Case, Death, Family
 from ...units import cell_name, size
 
@@ -88,7 +89,7 @@ def _of_itself(module: Scope) -> tuple[str, str] | None:
     for node in module.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
-                if name not in made and any(getattr(one, "id", None) == name for one in ast.walk(value)):
+                if name not in made and any(getattr(one, "id", None) == name for one in walk(value)):
                     return name, " ".join(module.segment(value).split())
                 made.add(name)
     return None

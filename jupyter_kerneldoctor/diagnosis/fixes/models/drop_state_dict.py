@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
+from ...code.trees import unparse
 from ...edits import insert_before
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -63,7 +64,7 @@ class DropStateDict(Fix):
         held = {one.name: one for one in unused_objects(death, _SMALL * (death.memory.limit_bytes or 0))}
         before = (scope for scope in code.mentioning("load_state_dict") if scope.cell != code.last)
         for _, into in loads(code, before):
-            if (assigned := into.argument("assign", 2)) is not None and ast.unparse(assigned) != "False":
+            if (assigned := into.argument("assign", 2)) is not None and unparse(assigned) != "False":
                 continue  # the network has taken the very tensors
             match into.node.args[0]:
                 case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)) if name in held:

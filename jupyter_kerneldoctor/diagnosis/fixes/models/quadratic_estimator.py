@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import makers
 from ...code.notebook import Call
+from ...code.trees import unparse
 from ...edits import Changes, replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
@@ -93,7 +94,7 @@ class QuadraticEstimator(Fix):
             rows = value.shape[0] if value is not None and value.shape else None
             if (
                 data is None
-                or "neighbors" in ast.unparse(made.argument("affinity") or ast.Constant(""))
+                or "neighbors" in unparse(made.argument("affinity") or ast.Constant(""))
                 or isinstance(data, ast.Subscript)
                 or used.name in ("predict", "transform", "score", "predict_proba")
             ):

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import calls_at, makers
 from ...code.notebook import Call
+from ...code.trees import unparse
 from ...edits import drop_argument, set_argument, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.pandas import frame_name
@@ -76,7 +77,7 @@ class SparseEncoderOutput(Fix):
                     yield Proposal(edit, why, death.memory.missing_bytes)
         for made, _ in makers(death, "sklearn.preprocessing.OneHotEncoder"):
             for word in made.node.keywords:
-                if word.arg in ("sparse_output", "sparse") and ast.unparse(word.value) == "False":
+                if word.arg in ("sparse_output", "sparse") and unparse(word.value) == "False":
                     why = f"{quote(made.text)} {_COLUMNS} Without `{word.arg}=False` only the ones take memory."
                     yield Proposal(drop_argument(made, word.arg), why, death.memory.missing_bytes)
 

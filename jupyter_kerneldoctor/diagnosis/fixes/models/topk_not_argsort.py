@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import nodes_at
 from ...code.scopes import Scope
+from ...code.trees import unparse
 from ...edits import replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.sorted_tensors import sorted_tensor
@@ -75,7 +76,7 @@ class TopkNotArgsort(Fix):
                     found = sorted_tensor(sort, scope, tensors)
                 case _:
                     continue
-            if found is None or few is None or not isinstance(rows, ast.Slice) or ast.unparse(rows) != ":":
+            if found is None or few is None or not isinstance(rows, ast.Slice) or unparse(rows) != ":":
                 continue
             scored, rest, part = found
             known = death.values.of(scored, scope)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from ...code.c_prototypes import prototypes
 from ...code.notebook import Notebook, Scope
 from ...code.origins import all_origins
+from ...code.trees import unparse
 from ...edits import Changes, import_as, insert_after
 
 
@@ -42,7 +43,7 @@ def as_written(node: ast.Call, scope: Scope, makers: Iterable[str], code: Notebo
         for one, where in all_origins(node.func, scope, code)
         if isinstance(one, ast.Call)
         and isinstance(statement := where.statement_of(one), ast.Assign)
-        and ast.unparse(statement.targets[0]) == owner
+        and unparse(statement.targets[0]) == owner
     ]
     if not loads:
         return lines, ()
@@ -58,6 +59,6 @@ def _called_on(owner: str, own: Scope, code: Notebook) -> list[str]:
         for module in code.mentioning(owner.rpartition(".")[2])
         for scope in code.scopes(module.cell)
         for node in scope.calls
-        if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == owner
+        if isinstance(node.func, ast.Attribute) and unparse(node.func.value) == owner
         if not owner.startswith("self.") or scope.owner == own.owner
     ]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ...calls import native_calls
 from ...code.notebook import Call, Scope
+from ...code.trees import unparse
 from ...edits import Changes, indent_unit, replace_by_lines
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -148,7 +149,7 @@ def _given_back(call: Call, freed: list[Call], *, is_twice: bool) -> Iterator[Pr
     if not isinstance(target, ast.Name | ast.Attribute):
         yield Proposal((), why, title=title, snippet=_ONLY)
         return
-    same = [one for one in freed if ast.unparse(one.node.args[-1]) == ast.unparse(target)]
+    same = [one for one in freed if unparse(one.node.args[-1]) == unparse(target)]
     edits = tuple(change for one in same for change in _forgotten(one)) if is_twice else ()
     snippet = _ONCE.format(call=call.text, target=place)
     yield Proposal(edits, why + (_FORGOTTEN if edits else ""), title=title, snippet=snippet)
@@ -167,5 +168,5 @@ def _forgotten(call: Call) -> Changes:
 
 def _is_asked(scope: Scope, target: ast.expr) -> bool:
     """Whether the call stands below a condition on the attribute already."""
-    text = ast.unparse(target)
-    return any(isinstance(one, ast.If) and text in ast.unparse(one.test) for one in scope.nodes)
+    text = unparse(target)
+    return any(isinstance(one, ast.If) and text in unparse(one.test) for one in scope.nodes)

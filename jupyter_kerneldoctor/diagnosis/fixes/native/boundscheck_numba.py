@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...code.notebook import Scope
+from ...code.trees import unparse
 from ...edits import Changes
 from ...edits import replace as put
 from ...fix import Advice, Case, Death, Proposal
@@ -77,7 +78,7 @@ class BoundscheckNumba(Advice):
             scopes += [scope for module in code.mentioning("numba", "njit") for scope in code.scopes(module.cell)]
         for scope in scopes:
             if (found := _decorator(scope, death)) is not None:
-                name, head = scope.function, f"def {scope.function}({ast.unparse(scope.arguments)}):"
+                name, head = scope.function, f"def {scope.function}({unparse(scope.arguments)}):"
                 return {"compiled": f"`{name}`", "name": name, "decorated": found, "define": head}
         return None
 

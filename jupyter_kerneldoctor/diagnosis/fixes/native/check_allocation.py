@@ -2,6 +2,7 @@ import ast
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
+from ...code.trees import walk
 from ...fix import Advice, Case, Death
 from ...units import quote, size
 
@@ -59,7 +60,7 @@ class CheckAllocation(Advice):
                 match call.func, scope.statement_of(call):
                     case ast.Attribute(attr=attr), ast.Assign(targets=[ast.Name(id=target)]) if attr in _ALLOCATORS:
                         checks = [one.test for one in scope.nodes if isinstance(one, ast.If | ast.Assert | ast.IfExp)]
-                        if any(getattr(n, "id", "") == target for one in checks for n in ast.walk(one)):
+                        if any(getattr(n, "id", "") == target for one in checks for n in walk(one)):
                             continue
                         text = scope.segment(call)
                         flag = "v" if name == "AS" else "d"

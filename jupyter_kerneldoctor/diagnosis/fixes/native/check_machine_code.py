@@ -3,6 +3,7 @@ import ast
 from ...code.literals import number
 from ...code.notebook import Call
 from ...code.origins import all_origins
+from ...code.trees import unparse
 from ...fix import Advice, Case, Death
 from ...units import quote
 
@@ -78,5 +79,5 @@ def _may_run(call: Call) -> bool:
     given = call.argument("prot", 3)
     value = None if given is None else number(given)
     if value is None:
-        return isinstance(given, ast.Name) or (given is not None and "PROT_EXEC" in ast.unparse(given))
+        return isinstance(given, ast.Name) or (given is not None and "PROT_EXEC" in unparse(given))
     return value & _EXECUTE > 0

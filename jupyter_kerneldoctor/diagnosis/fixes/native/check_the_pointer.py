@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from ...calls import native_calls
 from ...code.notebook import Call
 from ...code.origins import all_origins
+from ...code.trees import unparse, walk
 from ...edits import Changes, indent_unit, insert_before
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -83,16 +84,16 @@ def _maker(given: ast.expr, call: Call, death: Death) -> Call | None:
     for one, where in all_origins(given, call.scope, death.code):
         match one:
             case ast.Call(func=ast.Attribute(value=owner)) if library is not None:
-                if ast.unparse(owner) == ast.unparse(library):
+                if unparse(owner) == unparse(library):
                     return Call(one, where, "")
     return None
 
 
 def _is_asked(given: ast.expr, call: Call) -> bool:
     """Whether the function asks for the pointer in a condition."""
-    text = ast.unparse(given)
+    text = unparse(given)
     tests = [one.test for one in call.scope.nodes if isinstance(one, ast.If | ast.IfExp | ast.Assert | ast.While)]
-    return any(ast.unparse(part) == text for test in tests for part in ast.walk(test))
+    return any(unparse(part) == text for test in tests for part in walk(test))
 
 
 def _edit(given: ast.expr, call: Call, lines: tuple[str, str]) -> Changes:

@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...code.notebook import Call
+from ...code.trees import unparse
 from ...edits import replace
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -58,7 +59,7 @@ class FitTheView(Fix):
             is_arrow = call.name == "pyarrow.foreign_buffer"
             given = call.argument("size" if is_arrow else "shape", 1)
             own = _own_size(call) if is_arrow else None
-            if given is None or (is_arrow and own in (None, ast.unparse(given))):
+            if given is None or (is_arrow and own in (None, unparse(given))):
                 continue
             why = f"{quote(call.text)} takes the size as it is written; nothing checks that so many bytes are there."
             if own is None:

@@ -2,6 +2,7 @@ import ast
 
 from ...code.notebook import Notebook
 from ...code.scopes import Scope
+from ...code.trees import unparse, walk
 from ...fix import Advice, Case, Death
 from ...units import quote
 
@@ -131,11 +132,11 @@ class KeepBufferAlive(Advice):
         for call in code.calls(*_OWNERS):
             match call.statement:
                 case ast.Assign(targets=[ast.Name() | ast.Attribute() as owner]):
-                    owners.add(ast.unparse(owner))
+                    owners.add(unparse(owner))
         for scope in (one for module in code.mentioning(*_ENDS) for one in code.scopes(module.cell)):
             for node in scope.calls:
                 match node.func:
-                    case ast.Attribute(value=held, attr=attr) if attr in _ENDS and ast.unparse(held) in owners:
+                    case ast.Attribute(value=held, attr=attr) if attr in _ENDS and unparse(held) in owners:
                         ended = ended or scope.segment(node)
         taken = [*code.running.calls(*_ADDRESSES), *code.calls(*_ADDRESSES, "numpy.ndarray", "numpy.frombuffer")]
         uses = [
@@ -167,10 +168,7 @@ def _of_shared_memory(code: Notebook) -> dict[str, str] | None:
                 match call.keywords, scope.statement_of(call):
                     case _, ast.Return() if code.qualified(call.func, scope) == "numpy.ndarray":
                         used = {
-                            one.id
-                            for word in call.keywords
-                            for one in ast.walk(word.value)
-                            if isinstance(one, ast.Name)
+                            one.id for word in call.keywords for one in walk(word.value) if isinstance(one, ast.Name)
                         }
                         if name := next(iter(used & alone), None):
                             text = scope.segment(call)

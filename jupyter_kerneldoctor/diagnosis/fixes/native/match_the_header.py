@@ -2,6 +2,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ...code.trees import unparse
 from ...fix import Case, Death, Fix, Proposal
 from ...units import cell_name, quote
 
@@ -73,4 +74,4 @@ def _fields(node: ast.ClassDef) -> Iterator[str]:
                 for field in fields[1:]:
                     match field:
                         case ast.Tuple(elts=[ast.Constant(value=str() as name), kind, *_]):
-                            yield from [name] if _POINTERS.search(ast.unparse(kind)) else []
+                            yield from [name] if _POINTERS.search(unparse(kind)) else []

@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...code.notebook import Call
+from ...code.trees import unparse
 from ...edits import import_as, replace, set_argument
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -94,4 +95,4 @@ def _has(prot: ast.expr | None, bit: int, word: str) -> bool:
         case ast.Constant(value=int() as value):
             return bool(value & bit)
         case _:
-            return word in ast.unparse(prot) or "PROT" not in ast.unparse(prot)
+            return word in unparse(prot) or "PROT" not in unparse(prot)

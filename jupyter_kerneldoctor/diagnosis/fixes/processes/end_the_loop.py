@@ -4,6 +4,7 @@ from typing import Any
 
 from ...code.endless_loops import EndlessLoop
 from ...code.origins import all_origins
+from ...code.trees import unparse
 from ...edits import Changes, indent_unit, insert_after, insert_before, replace
 from ...examples.stuck import at_work, stuck_in
 from ...fix import Case, Death, Fix, Proposal
@@ -95,10 +96,10 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
     if loop.kind == "file" and isinstance(loop.at, ast.expr):
         known = [one.node for one in all_origins(loop.at, loop.scope, death.code)]
         names = [repr(one.value) for one in known if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-        return _REMOVED.format(path=names[0] if names else ast.unparse(loop.at))
+        return _REMOVED.format(path=names[0] if names else unparse(loop.at))
     if loop.kind == "read" and isinstance(loop.at, ast.AugAssign):
         read = loop.scope.segment(loop.at.value)
-        return f"part = {read}\nif not part:\n    break  # no more comes\n{ast.unparse(loop.at.target)} += part"
+        return f"part = {read}\nif not part:\n    break  # no more comes\n{unparse(loop.at.target)} += part"
     if loop.kind == "polled":
         return _DEADLINE.format(head=loop.head)
     if loop.kind == "unchanged":

@@ -3,6 +3,7 @@ import re
 from collections.abc import Iterator
 
 from ...code.scopes import Scope
+from ...code.trees import unparse
 from ...edits import Changes, indent, remove, replace
 from ...examples.stuck import look
 from ...fix import Case, Death, Fix, Proposal
@@ -59,7 +60,7 @@ class HoldTheLockWith(Fix):
         for module in death.code.mentioning("acquire"):
             for scope in death.code.scopes(module.cell):
                 for taken, between, given in _pairs(scope, name):
-                    lock = ast.unparse(taken).removesuffix(".acquire()")
+                    lock = unparse(taken).removesuffix(".acquire()")
                     why = (
                         f"{quote(found[0])} waits for a lock that nobody gives back. An error or a `return` between "
                         "`acquire()` and `release()` keeps it taken."
@@ -74,7 +75,7 @@ def _pairs(scope: Scope, name: str) -> Iterator[tuple[ast.stmt, list[ast.stmt], 
         body = getattr(holder, "body", None)
         if not isinstance(body, list):
             continue
-        texts = [ast.unparse(one) if isinstance(one, ast.Expr) else "" for one in body]
+        texts = [unparse(one) if isinstance(one, ast.Expr) else "" for one in body]
         takes = [at for at, text in enumerate(texts) if re.fullmatch(rf"(?:\w+\.)*{name}\.acquire\(\)", text)]
         for at in takes[:1]:
             end = texts[at].replace(".acquire()", ".release()")

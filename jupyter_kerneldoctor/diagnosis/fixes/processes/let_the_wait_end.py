@@ -9,6 +9,7 @@ from ...analysis.stuck_cell import StuckCell
 from ...code.cellsource import parse
 from ...code.notebook import Notebook
 from ...code.origins import all_origins
+from ...code.trees import unparse, walk
 from ...endless_wait import failed_workers
 from ...examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, look, own_frame, thread
 from ...fix import Case, Death, Fix, Proposal
@@ -241,10 +242,10 @@ def _of_both(still: StuckCell) -> _Order | None:
 def _mapped(code: str) -> str:
     """Return what a pool is given to work on: "f, xs"."""
     tree = parse(code)
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in walk(tree) if tree is not None else ():
         match node:
             case ast.Call(func=ast.Attribute(attr="map" | "imap" | "imap_unordered"), args=[function, items]):
-                return f"{ast.unparse(function)}, {ast.unparse(items)}"
+                return f"{unparse(function)}, {unparse(items)}"
     return "function, items"
 
 
@@ -258,15 +259,15 @@ def _of_a_pool(code: Notebook) -> _Order | None:
             pool = next((one for one in made if _POOL.search(_called(one.node))), None)
             given = code.definition(call.args[0], scope)
             if pool is not None and given is not None and pool.scope.is_cell and pool.scope.cell < given.cell:
-                name, text = ast.unparse(call.args[0]), pool.scope.segment(pool.node)
+                name, text = unparse(call.args[0]), pool.scope.segment(pool.node)
                 why = f"The workers of {quote(text)} are copies of the kernel as it was before {quote(name)} was there."
-                snippet = f"{ast.unparse(call.func.value)} = {text}  # again, below the function's cell"
+                snippet = f"{unparse(call.func.value)} = {text}  # again, below the function's cell"
                 return _Order("Make the pool after the function that it runs", why, snippet)
     return None
 
 
 def _called(node: ast.expr) -> str:
-    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
 def _texts(still: StuckCell) -> str:

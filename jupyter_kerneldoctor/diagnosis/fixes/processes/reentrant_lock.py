@@ -2,6 +2,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ...code.trees import unparse
 from ...edits import import_as, replace
 from ...examples.stuck import look
 from ...fix import Case, Death, Fix, Proposal
@@ -56,7 +57,7 @@ class ReentrantLock(Fix):
             return
         names = {one for found in _TAKEN.findall(still.main.code) for one in found if one}
         for call in death.code.calls("threading.Lock"):
-            if all(ast.unparse(target) not in names for target, made in _assigned(call.statement) if made is call.node):
+            if all(unparse(target) not in names for target, made in _assigned(call.statement) if made is call.node):
                 continue
             function = call.node.func
             if isinstance(function, ast.Attribute):

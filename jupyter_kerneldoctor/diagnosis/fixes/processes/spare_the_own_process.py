@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from ...code.ending_calls import EndingCall
 from ...code.process_loops import is_of_a_port, sent_to_found, target_of
 from ...code.scopes import Scope
+from ...code.trees import unparse
 from ...edits import Changes, import_as, indent_unit, insert_before
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -85,8 +86,8 @@ def _spared(scope: Scope, death: Death) -> Iterator[Changes]:
         loop = next(iter(scope.loops_around(call)), None)
         if sent_to_found(call, scope, death.code) is not None and isinstance(loop, ast.For):
             name, imported = import_as(scope, death.code, "os", "os")
-            target = ast.unparse(target_of(call, scope, death.code))
-            is_process = not call.args and target == ast.unparse(loop.target)
+            target = unparse(target_of(call, scope, death.code))
+            is_process = not call.args and target == unparse(loop.target)
             pid = f"{target}.pid" if is_process else target
             pid = f"int({pid})" if not is_process and "int" not in pid and "." not in pid else pid
             lines = (f"if {pid} == {name}.getpid():", f"{indent_unit(scope, loop)}continue")

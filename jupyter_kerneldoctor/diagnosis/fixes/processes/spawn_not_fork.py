@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...code.notebook import Notebook
+from ...code.trees import unparse
 from ...fix import Case, Death, Fix, Proposal
 from ...frameworks.forked_workers import forked_workers, functions_given, in_threads, spawned
 from ...units import quote
@@ -94,12 +95,12 @@ class SpawnNotFork(Fix):
 
 def _form(name: str, kind: str, code: Notebook) -> str:
     scope = next(code.functions_named(name), None)
-    define = f"def {name}(item):" if scope is None else f"def {name}({ast.unparse(scope.arguments)}):"
+    define = f"def {name}(item):" if scope is None else f"def {name}({unparse(scope.arguments)}):"
     form = _MODULE_FORM + (_PROCESS if kind == "Process" else _POOL)
     given = (
         one.args[1] for scope in code.running for one in scope.calls if len(one.args) > 1 and _names(one.args[0], name)
     )
-    items = next(map(ast.unparse, given), "items")
+    items = next(map(unparse, given), "items")
     return form.replace("{define}", define).replace("{name}", name).replace("{items}", items)
 
 

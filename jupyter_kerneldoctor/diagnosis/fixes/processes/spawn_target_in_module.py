@@ -1,5 +1,6 @@
 import ast
 
+from ...code.trees import unparse
 from ...fix import Advice, Case, Death
 from ...frameworks.forked_workers import given_to_workers
 from ...units import quote
@@ -53,7 +54,7 @@ class SpawnTargetInModule(Advice):
         """Find the function of a cell that spawned workers are given."""
         code = death.code
         if not any(
-            "spawn" in ast.unparse(call.node) for call in code.calls("multiprocessing.*", "torch.multiprocessing.*")
+            "spawn" in unparse(call.node) for call in code.calls("multiprocessing.*", "torch.multiprocessing.*")
         ):
             return None
         for one, scope in given_to_workers(code):

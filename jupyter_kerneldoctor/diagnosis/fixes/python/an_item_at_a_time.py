@@ -6,6 +6,7 @@ from jupyter_kerneldoctor.recording.events import Held, NamedObject
 from ...code.added_numbers import adds_to_numbers
 from ...code.origins import all_origins
 from ...code.stores import Store, stores
+from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.pandas import rows_gone_through
@@ -154,10 +155,10 @@ def _is_put_in(at: Place) -> bool:
 def _collected(at: Place, death: Death) -> Proposal | None:
     """Tell of a comprehension that holds all of its items."""
     segment = at.scope.segment
-    spread = {one.value for one in ast.walk(at.node) if isinstance(one, ast.Starred)}  # all are given to one call
-    lists = (one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
+    spread = {one.value for one in walk(at.node) if isinstance(one, ast.Starred)}  # all are given to one call
+    lists = (one for one in walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
     made = [one for one in lists if one not in spread]
-    repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and is_list(one) and one not in spread]
+    repeated = [one for one in walk(at.node) if isinstance(one, ast.BinOp) and is_list(one) and one not in spread]
     numbers = [found for one in repeated if (found := repeated_number(one)) is not None]
     if numbers and not made:
         why = f"{quote(at.text)} makes a list with 8 bytes for each item, and more for what they point at. An array "
@@ -178,7 +179,7 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     }
     why = f"{quote(at.text)} holds all items at once. Take one after the other, and keep only what comes of it."
     if not isinstance(first, ast.DictComp) and is_list(first.elt):
-        if any(isinstance(getattr(one, "value", None), str) for one in ast.walk(first.elt)):
+        if any(isinstance(getattr(one, "value", None), str) for one in walk(first.elt)):
             return None  # texts
         why = f"{quote(at.text)} makes lists of lists: a Python object of 24 bytes or more for each number, and 8 to "
         why += "point at it. An array takes 4 for each."

@@ -9,6 +9,7 @@ from ...analysis.growth import is_of_one_step
 from ...code.origins import all_origins
 from ...code.scopes import Scope
 from ...code.stores import Store, stores
+from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
 from ...frameworks.torch import Kind, Tensors
@@ -252,7 +253,7 @@ def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:
     for store in _stores(death, container):
         if len(store.values) == 1:
             value = store.values[0]
-            is_copy = any(getattr(one, "attr", "") in ("detach", "clone") for one in ast.walk(value))
+            is_copy = any(getattr(one, "attr", "") in ("detach", "clone") for one in walk(value))
             is_tensor = is_copy or tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
             of_torch = tensors.in_use and is_tensor
             if (of_torch or package in _FORMS) and isinstance(value, ast.Name | ast.Attribute | ast.Call):

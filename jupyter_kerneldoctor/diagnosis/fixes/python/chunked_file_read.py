@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.scopes import Scope
+from ...code.trees import unparse
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote
@@ -131,7 +132,7 @@ def _lines_of(node: ast.expr, scope: Scope, death: Death) -> str | None:
                 attr="splitlines" | "split", value=ast.Call(func=ast.Attribute(attr="read", value=file), args=[])
             ),
             args=[] | [ast.Constant(value="\n")] as given,
-        ) if _opened(file, scope, death) and (given or ast.unparse(node.func).endswith("splitlines")):
+        ) if _opened(file, scope, death) and (given or unparse(node.func).endswith("splitlines")):
             return f"(line.rstrip('\\n') for line in {scope.segment(file)})"
     return None
 

@@ -1,4 +1,3 @@
-import ast
 from collections.abc import Iterator
 
 from ...analysis.traceback import reports
@@ -6,6 +5,7 @@ from ...code.deep_calls import DeepCall
 from ...code.literals import number
 from ...code.notebook import Call, Scope
 from ...code.recursion import calls_itself
+from ...code.trees import unparse
 from ...edits import replace
 from ...examples import cell_file, crash_in, crash_report
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -185,7 +185,7 @@ def _snippet(scope: Scope | None) -> str | None:
     if scope is None or not names:
         return None  # a special method that leads back to itself is a slip, not a walk
     return (
-        f"def {scope.function}({ast.unparse(scope.arguments)}):\n    waiting = [{names[0]}]\n    while waiting:\n"
+        f"def {scope.function}({unparse(scope.arguments)}):\n    waiting = [{names[0]}]\n    while waiting:\n"
         f"        {names[0]} = waiting.pop()\n        …  # the work on this {names[0]}\n"
         f"        waiting.extend(…)  # in place of the recursive call"
     )

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...code.recursion import always_calls_itself
 from ...code.scopes import Scope
+from ...code.trees import unparse
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote
 
@@ -72,7 +73,7 @@ class RunawayRecursion(Fix):
                     f"{quote(scope.name if scope.function else name)} calls itself in every case, so that it never "
                     "returns. A higher recursion limit only makes it die later.",
                     death.memory.ramp_bytes if death.is_about_memory else None,
-                    snippet=f"def {name}({ast.unparse(scope.arguments)}):\n    if …:  # the case that needs no further "
+                    snippet=f"def {name}({unparse(scope.arguments)}):\n    if …:  # the case that needs no further "
                     "call\n        return …",
                 )
 

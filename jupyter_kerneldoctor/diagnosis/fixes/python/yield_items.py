@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...code.origins import Origins
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.gone_through_once import instead_of_list, is_gone_through_once, is_result_gone_through_once, yielded
 from ...frameworks.small_values import is_small
@@ -95,7 +96,7 @@ def _may_be_large(node: ast.ListComp | ast.Call, scope: Scope, death: Death) -> 
     items = [(node.elt, scope)] if isinstance(node, ast.ListComp) else []
     if isinstance(node, ast.ListComp) and isinstance(node.elt, ast.Call):
         items += Origins(death.code).returned(node.elt, scope)
-    is_it = grew is None or any(isinstance(one, ast.Name) and one.id == grew.name for one in ast.walk(node))
+    is_it = grew is None or any(isinstance(one, ast.Name) and one.id == grew.name for one in walk(node))
     return is_it and not (items and any(is_small(one, where, tensors) for one, where in items))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from ...calls import calls_at, is_of, nodes_at
 from ...code.notebook import Call
 from ...code.origins import Origins, all_origins
+from ...code.trees import unparse
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.growing import growing
@@ -113,7 +114,7 @@ def _of_records(call: Call, death: Death) -> tuple[Call, ast.Call, ast.expr] | N
         match listed.node:
             case ast.ListComp(elt=ast.Call(args=[ast.Dict() as record], keywords=[], func=ast.Attribute()) as made):
                 name = death.code.qualified(made.func, listed.scope)
-                uses = [one for one in whole.scope.names if ast.unparse(one) == ast.unparse(whole.node.args[0])]
+                uses = [one for one in whole.scope.names if unparse(one) == unparse(whole.node.args[0])]
                 here = listed.scope is call.scope and listed.scope is whole.scope
                 if name == "pandas.json_normalize" and here and len(uses) <= 2:
                     return whole, made, record

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from ...calls import calls_at
 from ...code.notebook import Call
 from ...code.origins import all_origins
+from ...code.trees import unparse, walk
 from ...edits import insert_before, replace, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
@@ -109,7 +110,7 @@ def _of_a_chain(call: Call, missing: int, death: Death) -> Proposal:
     found = [] if rule is None else [one.node for one in all_origins(rule, call.scope, death.code)]
     step = next((one.value for one in found if isinstance(one, ast.Constant) and isinstance(one.value, str)), "")
     each = f" of {step}" if step else ""
-    groups = [one for one in ast.walk(call.node) if getattr(getattr(one, "func", None), "attr", "") == "groupby"]
+    groups = [one for one in walk(call.node) if getattr(getattr(one, "func", None), "attr", "") == "groupby"]
     of_each = " of each group" if groups else ""
     by = next((call.scope.segment(one.args[0]) for one in groups if isinstance(one, ast.Call) and one.args), "'key'")
     method = getattr(call.node.func, "attr", "resample")
@@ -136,4 +137,4 @@ def _name(call: Call) -> str | None:
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
     while isinstance(owner, ast.Subscript):
         owner = owner.value
-    return ast.unparse(owner) if isinstance(owner, ast.Name | ast.Attribute) else None
+    return unparse(owner) if isinstance(owner, ast.Name | ast.Attribute) else None

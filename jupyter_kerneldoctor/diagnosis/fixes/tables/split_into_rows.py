@@ -1,5 +1,6 @@
 import ast
 
+from ...code.trees import unparse
 from ...fix import Advice, Case, Death, Family
 from ...units import quote
 
@@ -46,7 +47,7 @@ class SplitIntoRows(Advice):
                 match call:
                     case ast.Call(func=ast.Attribute(attr="split" | "rsplit" as method, value=text), keywords=words):
                         is_text = isinstance(text, ast.Attribute) and text.attr == "str"
-                        expands = any(w.arg == "expand" and ast.unparse(w.value) == "True" for w in words)
+                        expands = any(w.arg == "expand" and unparse(w.value) == "True" for w in words)
                         bounded = len(call.args) > 1 or any(word.arg in ("n", None) for word in words)
                         if is_text and expands and not bounded and death.was_running(call, scope):
                             kept = [one for one in words if one.arg != "expand"]

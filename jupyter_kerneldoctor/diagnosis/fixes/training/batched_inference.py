@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ...calls import network_call_at
 from ...code.notebook import Notebook, Scope
 from ...code.origins import Origins, all_origins
+from ...code.trees import walk
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.evaluation import is_made_tensor, is_taken_apart, whole_calls
@@ -228,7 +229,7 @@ def _parts(death: Death) -> Iterator[Proposal]:
     call, scope = found
     if call.args and is_taken_apart(call, scope):
         return  # what it gives cannot be joined as it is
-    names = [one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute)]
+    names = [one for given in call.args for one in walk(given) if isinstance(one, ast.Name | ast.Attribute)]
     rows = next((scope.segment(one) for one in names if code.qualified(one, scope) is None and _is_data(one, call)), "")
     if not rows:
         yield from list(_in_batches(death, scope)) or _of_texts(death, call, scope)
@@ -274,7 +275,7 @@ def _of_texts(death: Death, call: ast.Call, scope: Scope) -> Iterator[Proposal]:
 
 def _is_data(node: ast.expr, call: ast.Call) -> bool:
     """Whether a name in a call's arguments is not that of a function which is called there."""
-    return not any(isinstance(one, ast.Call) and one.func is node for one in ast.walk(call))
+    return not any(isinstance(one, ast.Call) and one.func is node for one in walk(call))
 
 
 def _gives_images(network: ast.expr, scope: Scope, code: Notebook) -> bool:

@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.keras import is_used, known_as
 from ...units import quote
@@ -71,7 +72,7 @@ class ClearSessionInModelLoop(Fix):
 def _keeps(call: ast.Call, model: str) -> bool:
     """Whether a call puts the model itself into a list."""
     return getattr(call.func, "attr", "") == "append" and any(
-        isinstance(one, ast.Name) and one.id == model for given in call.args for one in ast.walk(given)
+        isinstance(one, ast.Name) and one.id == model for given in call.args for one in walk(given)
     )
 
 

@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...code.scopes import Scope
+from ...code.trees import unparse, walk
 from ...edits import insert_after, remove
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...units import quote
@@ -62,7 +63,7 @@ def _in_each_round(loop: ast.For, scope: Scope) -> tuple[ast.stmt, ast.stmt] | N
         counted = [
             one
             for condition in loop.body
-            if isinstance(condition, ast.If) and any(isinstance(part, ast.Mod) for part in ast.walk(condition.test))
+            if isinstance(condition, ast.If) and any(isinstance(part, ast.Mod) for part in walk(condition.test))
             for one in condition.body
             if _of(one, "step") == of
         ]
@@ -75,5 +76,5 @@ def _of(statement: ast.stmt, method: str) -> str | None:
     """Return "opt" of the statement `opt.zero_grad()`; None for another one."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=of, attr=name))) if name == method:
-            return ast.unparse(of)
+            return unparse(of)
     return None

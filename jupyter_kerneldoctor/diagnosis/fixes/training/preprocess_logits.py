@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...code.notebook import Call
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...edits import Changes, replace, set_argument
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
@@ -92,7 +93,7 @@ def _without_argmax(scope: Scope, death: Death) -> Changes:
         return ()
     node, call = found[0]
     axis, given = call.argument("axis", 1), node.args[0]
-    names = [one for one in ast.walk(given) if isinstance(one, ast.Name)]
+    names = [one for one in walk(given) if isinstance(one, ast.Name)]
     if axis is None or scope.segment(axis) != "-1" or len(names) != 1:
         return ()
     reads = [one for one in scope.names if isinstance(one, ast.Name) and one.id == names[0].id]
