@@ -12,6 +12,7 @@ import ast
 import dataclasses
 import difflib
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -254,12 +255,9 @@ def _joined(source: str, changes: Iterable[Change]) -> str:
 
 
 def _touches(changes: Iterable[Change], spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether a change reaches into one of the parts of the cell that are IPython's, not Python's."""
-    return any(
-        one.start < end and (start < one.end or (one.start == one.end and start < one.start))
-        for one in changes
-        for start, end in spans
-    )
+    """Whether a change reaches into one of the parts of the cell, in their order, that are IPython's, not Python's."""
+    found = ((one.start, bisect_left(spans, (one.end, 0))) for one in changes)
+    return any(at > 0 and start < spans[at - 1][1] for start, at in found)
 
 
 def _first_line(statement: ast.stmt) -> int:

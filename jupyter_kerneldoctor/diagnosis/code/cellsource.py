@@ -130,9 +130,10 @@ def _lines(source: str) -> tuple[tuple[int, str], ...]:
 def offset(source: str, line: int, byte_column: int) -> int:
     """The offset in code points of a position as `ast` gives it: lines from 1, columns in UTF-8 bytes."""
     start, text = _lines(source)[line - 1]
-    if text.isascii():
+    is_plain = text.isascii()
+    spend(0.5 + (0 if is_plain else byte_column / 300))
+    if is_plain:
         return start + byte_column
-    spend(byte_column / 300)
     return start + len(text.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "surrogatepass"))
 
 

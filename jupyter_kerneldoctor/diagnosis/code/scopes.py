@@ -182,7 +182,6 @@ class Scope:
         """Yield the statements of this scope around the one that a node stands in, innermost first."""
         statement = self.statement_of(node)
         while statement is not None and (statement := self.tree.outer[statement]) is not None:
-            self.tree.budget.spend(0.3)
             yield statement
 
     def loops_around(self, node: ast.AST) -> tuple[Loop, ...]:
@@ -191,7 +190,6 @@ class Scope:
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
         """Return the user's own text of a node."""
-        self.tree.budget.spend(1)
         return segment(self.tree.source, node)
 
     def operand(self, node: ast.expr) -> str:

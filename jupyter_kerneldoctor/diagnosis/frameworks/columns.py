@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..code.attributes import class_of_self
-from ..code.cellsource import parsing_cost
 from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
@@ -67,8 +66,7 @@ class _Reader:
     def __init__(self, code: Notebook) -> None:
         self.code, self.origins = code, Origins(code)
         self.read: dict[str, None] = {}
-        self.made: set[str] = set()
-        self._seen: set[object] = set()
+        self.made, self._seen = set[str](), set[object]()
         self._depth = 0
 
     def follow(self, node: ast.expr, scope: Scope) -> bool:
@@ -173,7 +171,7 @@ class _Reader:
         if name in _ROWS or (name == "reset_index" and unparse(words.get("drop", call)) == "True"):
             return self.follow(call, scope)
         if name == "query" and isinstance(first, ast.Constant) and isinstance(first.value, str):
-            self.code.spend(parsing_cost(first.value))
+            self.code.spend(len(first.value))
             return self._note(_of_query(first.value)) and self.follow(call, scope)
         if keys is None:
             return False

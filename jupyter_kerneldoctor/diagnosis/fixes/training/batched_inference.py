@@ -222,9 +222,7 @@ def _parts(death: Death) -> Iterator[Proposal]:
     found = None if hides_gradients(code) else network_call_at(death)
     if found is None or found[0] in sources_of_gradients(code):
         return
-    if death.growth.goes_on and Origins(code).is_repeated(*found):
-        return
-    if find_batch_size(code) is not None:
+    if (death.growth.goes_on and Origins(code).is_repeated(*found)) or find_batch_size(code) is not None:
         return
     call, scope = found
     if call.args and is_taken_apart(call, scope):
