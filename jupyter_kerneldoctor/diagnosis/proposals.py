@@ -6,6 +6,7 @@ A fix that fails is left out, and an edit that does not pass all checks is not o
 own syntax alone, and cure what it was proposed for.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from .code.cellsource import parsing_cost
@@ -17,6 +18,8 @@ from .fixes import all_fixes
 from .postmortem import FixProposal
 
 _SMALLEST_SHARE = 0.1  # of the missing memory: what explains less is no fix
+_LINES_COMPARED = 5000
+"""So many in a microsecond, for the diff: those that are the same are all tried at each place that was changed."""
 _ENOUGH = 0.4  # of it: what always helps adds nothing to a special fix that explains so much
 
 
@@ -94,8 +97,9 @@ def _changed(fix: Fix, changes: Sequence[Change], death: Death) -> tuple[Mapping
     if any(death.code.cells[one.cell].truncated for one in changes):
         return {}, "Edit refused: the recording has only the beginning of the cell."
     try:
-        for one in {change.cell for change in changes}:
-            death.code.spend(2 * parsing_cost(death.code.source(one)))
+        for at, places in Counter(change.cell for change in changes).items():
+            lines = 1 + death.code.source(at).count("\n")
+            death.code.spend(2 * parsing_cost(death.code.source(at)) + places * lines * lines / _LINES_COMPARED)
         changed = apply_all(death.code, changes)
     except EditRefusedError as error:
         return {}, f"Edit refused: {error}."

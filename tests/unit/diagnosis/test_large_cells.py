@@ -52,6 +52,10 @@ CASES = {
         ],
     ),
     "6,000 exits": (EXIT, ["import os\n" + "exit(); os._exit(1)\n" * 6000]),
+    "1,440 exits among lines that are alike": (
+        EXIT,
+        ["if x:\n" + "".join(f" {i * 7919 % 52}\n exit({i % 3})\n" for i in range(1440))],
+    ),
     "a shell's script": (EXIT, ["%%bash\n" + "kill -9 'abc\n" * 9000]),
     "6,000 commands of a shell": (MEMORY, ["!kill -9 $PPID\n" * 6000]),
     "shells": (KILLED, ["import os\n" + "os.system('kill %d' % x)\n" * 4000]),
