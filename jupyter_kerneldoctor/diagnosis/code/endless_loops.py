@@ -171,7 +171,7 @@ def _skipped(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str
     steps = [one for one in loop.body if isinstance(one, ast.AugAssign) and unparse(one.target) in names]
     if len(steps) != 1:
         return
-    fixed = _names_in(loop) - _names_in(loop, ast.Store) | names  # the same in each round that is skipped
+    fixed = {*(_names_in(loop) - _names_in(loop, ast.Store)), *names}  # the same in each round that is skipped
     for one in loop.body[: loop.body.index(steps[0])]:
         if names & _names_in(one, ast.Store):
             return
@@ -186,7 +186,7 @@ def _skipped(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str
             return
         match one:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _names_in(value) <= fixed:
-                fixed |= {name}
+                fixed.add(name)
 
 
 def _names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> frozenset[str]:
@@ -196,7 +196,7 @@ def _names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context)
     )
 
 
-def _is_fixed(test: ast.expr, first: list[ast.stmt], fixed: frozenset[str]) -> bool:
+def _is_fixed(test: ast.expr, first: list[ast.stmt], fixed: set[str]) -> bool:
     """Whether a condition has the same answer in each round, whatever is done before it is asked again."""
     asked = _names_in(test)
     return (

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from .budget import spend
 from .calls import last_name
 from .notebook import Notebook
 from .scopes import Scope
@@ -24,6 +25,7 @@ def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
     waiting = [node]
     while waiting:
         one = waiting.pop()
+        spend(0.5)
         yield one
         if not isinstance(one, FUNCTIONS):
             waiting += ast.iter_child_nodes(one)
@@ -59,10 +61,10 @@ def asks_numbers(test: ast.expr) -> bool:
     return (ordered or fixed) and not any(isinstance(one, ast.Call) for one in running_nodes(test))
 
 
-def _is_fixed(code: Notebook, scope: Scope, loop: ast.While, name: str) -> bool:
+def _is_fixed(code: Notebook, scope: Scope, loop: ast.While, name: str, *, is_number: bool) -> bool:
     """Whether a name stands for what no call can change: a number, a text, True."""
     bound = code.lookup(name, scope, loop)
-    if asks_numbers(loop.test):
+    if is_number:
         return bound is None or called_name(bound.value) not in _FILLED
     return bound is not None and isinstance(bound.value, ast.Constant)
 
@@ -89,7 +91,7 @@ def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[s
     if calls and any("." in one for one in names):
         return True  # whatever it calls may set an attribute
     calls = any(isinstance(one, ast.Call) and not _is_harmless(one) for one in inner)
-    if calls and not all(_is_fixed(code, scope, loop, one) for one in roots):
+    if calls and not all(_is_fixed(code, scope, loop, one, is_number=is_number) for one in roots):
         return True  # or take something out of a list, which it may know by another name
     for node in inner:
         match node:

@@ -15,6 +15,7 @@ from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.code.cellsource import parsing_cost, span
 from jupyter_kerneldoctor.diagnosis.code.child_processes import run_in_children
 from jupyter_kerneldoctor.diagnosis.code.dict_caches import dict_caches
+from jupyter_kerneldoctor.diagnosis.code.endless_loops import endless_loop
 from jupyter_kerneldoctor.diagnosis.code.notebook import CodeTooLargeError, Notebook
 from jupyter_kerneldoctor.diagnosis.code.parsed_cells import MOST_WORK
 from jupyter_kerneldoctor.diagnosis.code.shell import shell_kills
@@ -290,6 +291,7 @@ def test_the_products_of_polynomials_are_not_counted_without_end():
 _STEPS = "  with tf.GradientTape() as tape:\n    loss = model(x)\n  g = tape.gradient(loss, w)\n"
 _TRAINS = "import tensorflow as tf\nimport numpy as np\nx = np.zeros((9000, 9))\nfor i in range(9):\n"
 _FILLS = "def load(k):\n" + "".join(f"  if k in c{i}: 1\n  c{i}[k] = f(k).b(1).c(2)\n" for i in range(900))
+_CONDITION = " < ".join(f"a{i}" for i in range(2000))
 _CHILDREN = "".join(f"def f{i}(): f{i + 1}()\n" for i in range(1900))
 
 
@@ -298,6 +300,7 @@ _CHILDREN = "".join(f"def f{i}(): f{i + 1}()\n" for i in range(1900))
     [
         (lambda death: find_whole_step(death.code, death.values), [_TRAINS + _STEPS * 400]),
         (lambda death: list(dict_caches(death.code)), [_FILLS, "load(1)"]),
+        (lambda death: endless_loop(death.code, death.code.cells[0], 2), [f"while {_CONDITION}:\n  f()"]),
         (lambda death: run_in_children(death.code), [f"{_CHILDREN}import os\nos.fork()\nf0()"]),
         (lambda death: list(map(death.code.scopes(0)[0].segment, death.code.scopes(0)[0].names)), ["é.é(é), " * 9000]),
     ],
