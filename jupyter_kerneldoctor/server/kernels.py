@@ -24,9 +24,6 @@ from .sidecar_link import SidecarLink, record_without_process, resolved, start_e
 from .stderr_file import SLOWEST_START_S, StderrFile
 from .thread_pool import Tasks, ThreadPool
 
-_FASTEST_START_S = 0.25
-"""A Python kernel takes longer to publish its first message."""
-
 _DIE_TOGETHER_S = 0.2
 """Linux may end all processes at a memory limit, one after the other. Of such an end nobody would know more."""
 
@@ -36,7 +33,6 @@ class KernelProcess:
 
     def __init__(self, manager: Any, process: Popen[bytes], command: list[str], link: SidecarLink) -> None:
         self.kernel_id: str = manager.kernel_id
-        self._manager = manager
         self.process = process
         self.command = command
         self.stderr: StderrFile | None = None
@@ -44,42 +40,46 @@ class KernelProcess:
         """Done when its recording has started or has failed to start."""
         self.cells = CellTracker(link.send)
         self.is_ready = False
-        """Whether it has published a message."""
+        """Whether it has answered a request."""
         self.link = link
-        self._stream: Any = None
-        self._started_mono_s, self._started_wall_s = time.monotonic(), time.time()
+        self._streams: list[Any] = []
+        self._started_mono_s = time.monotonic()
 
-    def listen(self, stream: Any) -> None:
-        """Listen to what the kernel publishes, as any client does."""
-        self._stream = stream
-        stream.on_recv(self._on_published)
+    def listen(self, manager: Any) -> None:
+        """Listen to what the kernel publishes, as any client does, and ask what it is: it answers once it is ready.
+
+        What it publishes before is no sign: it greets its listeners when it has their sockets, and may fail after that.
+        """
+        published, asked = self._streams = manager.connect_iopub(), manager.connect_shell()
+        published.on_recv(self._on_published)
+        asked.on_recv(self._on_replied)
+        manager.session.send(asked, "kernel_info_request")
 
     def failed_to_start(self) -> bool:
         """Return whether a process that has ended never became ready."""
-        lived_s = time.monotonic() - self._started_mono_s
-        return not (self.is_ready or self._was_heard_by_others()) and lived_s < SLOWEST_START_S
-
-    def _was_heard_by_others(self) -> bool:
-        """Return whether the server heard the kernel: its first messages may come before we have subscribed."""
-        heard, state = (getattr(self._manager, name, None) for name in ("last_activity", "execution_state"))
-        if heard is None or state == "starting":  # the server itself says when it began, later where it is busy
-            return False
-        return bool(heard.timestamp() > self._started_wall_s + _FASTEST_START_S)
+        for stream in self._streams:
+            if not (self.is_ready or stream.closed()):
+                stream.flush()  # a busy server reads late what it was sent
+        return not self.is_ready and time.monotonic() - self._started_mono_s < SLOWEST_START_S
 
     def close(self) -> None:
         """Stop listening: the process has ended or was replaced."""
-        stream, self._stream = self._stream, None
-        if stream is not None and not stream.closed():
-            stream.close()
+        streams, self._streams = self._streams, []
+        for stream in streams:
+            if not stream.closed():
+                stream.close(linger=0)
         self.link.close()
 
-    def _on_published(self, frames: list[bytes]) -> None:
+    def _on_replied(self, _: list[bytes]) -> None:
         self.is_ready = True
+
+    def _on_published(self, frames: list[bytes]) -> None:
         try:
             answer = answer_in_frames(frames)
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
             return  # no message of the protocol: the clients will say so
         if answer is not None:
+            self.is_ready = True
             self.cells.answered(answer)
 
 
@@ -189,7 +189,7 @@ class Kernels:
         kernel.stderr = _stderr_file(settings)
         if kernel.stderr is not None:
             kernel.stderr.follow(identity)
-        kernel.listen(provisioner.parent.connect_iopub())
+        kernel.listen(provisioner.parent)
         self._listen_to_sidecar(kernel)
 
     def _listen_to_sidecar(self, kernel: KernelProcess) -> None:

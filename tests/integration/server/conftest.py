@@ -31,7 +31,7 @@ def jp_server_config():
             "jpserver_extensions": {"jupyter_kerneldoctor": True},
             "allow_unauthenticated_access": False,
         },
-        "KernelRestarter": {"time_to_dead": 0.2},
+        "KernelRestarter": {"time_to_dead": 1.0},  # sooner, a kernel may be restarted before it is started
     }
 
 
@@ -66,7 +66,7 @@ class Deaths:
     async def _listen(self, logger, schema_id, data):
         self.seen.append(data)
 
-    async def next(self, patience_s=20):
+    async def next(self, patience_s=60):
         for _ in range(int(patience_s * 20)):
             if self.seen:
                 return self.seen.pop(0)

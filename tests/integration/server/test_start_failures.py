@@ -4,9 +4,7 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
-from contextlib import suppress
 
 import pytest
 from support.requires import linux
@@ -108,14 +106,35 @@ async def test_a_kernel_that_is_killed_while_it_starts_is_told_of_at_once(start,
     assert recording.server.returncode == -signal.SIGKILL
 
 
+async def test_a_startup_file_that_ends_the_kernel_after_it_has_its_sockets(
+    jp_fetch, deaths, tmp_path, settled_at_the_end
+):
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (tmp_path / "attempts").touch()
+    (startup / "00-native.py").write_text(
+        f"import os\nwith open({str(tmp_path / 'attempts')!r}, 'r+') as attempts:\n"
+        "    if attempts.read() != '..':\n        attempts.write('.')\n        attempts.flush()\n"
+        "        os.write(2, b'libours: no device\\n')\n        os._exit(7)"
+    )
+
+    await jp_fetch("api", "kernels", method="POST", body="{}")
+
+    told = await deaths.next()
+    recording = Store().open(told["recording"])
+    assert told["cause"] == "startup-failure"
+    assert recording.server.never_ready
+    assert "libours: no device" in recording.server.stderr
+    assert deaths.seen == []
+
+
 async def test_a_kernel_that_nobody_has_spoken_to_was_ready(jp_fetch, deaths, jp_serverapp, settled_at_the_end):
     kernel_id = json.loads((await jp_fetch("api", "kernels", method="POST", body="{}")).body)["id"]
     kernel = jp_serverapp.kernel_manager.get_kernel(kernel_id)
-    for _ in range(300):
-        with suppress(OSError), socket.create_connection((kernel.ip, kernel.shell_port)):
+    for _ in range(600):
+        if kernel.execution_state == "idle":  # said when it has answered, and nobody else asks
             break
-        await asyncio.sleep(0.1)
-    await asyncio.sleep(3)  # nothing tells from outside when it is ready, once it listens
+        await asyncio.sleep(0.05)
 
     os.kill(kernel.provisioner.process.pid, signal.SIGKILL)
 
