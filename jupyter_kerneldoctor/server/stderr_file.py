@@ -16,7 +16,7 @@ from jupyter_kerneldoctor.recording.processes import ProcessIdentity, is_alive
 KEPT_BYTES = 16 * 1024
 
 SLOWEST_START_S = 60.0
-"""A kernel that ran for longer without a message had started."""
+"""A kernel that ran for longer without an answer had started."""
 
 _STDERR = 2
 _STEP_S = 0.05
