@@ -50,7 +50,7 @@ class KernelProcess:
 
         What it publishes before is no sign: it greets its listeners when it has their sockets, and may fail after that.
         """
-        published, asked = self._streams = manager.connect_iopub(), manager.connect_shell()
+        self._streams = [published := manager.connect_iopub(), asked := manager.connect_shell()]
         published.on_recv(self._on_published)
         asked.on_recv(self._on_replied)
         manager.session.send(asked, "kernel_info_request")
