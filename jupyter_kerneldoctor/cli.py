@@ -129,7 +129,9 @@ def _add_commands(commands: Commands) -> None:
     command.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be inspected")
 
     words = "run the recorded cells again with a fix, and tell whether the kernel lives"
-    _add_trial_options(add("try", "trial:try_", words, nothing=None))
+    command = add("try", "trial:try_", words, nothing=None)
+    command.epilog = "Exit status: 0 where the kernel lived, or was running past the place of the failure; else 1."
+    _add_trial_options(command)
 
     command = add("explain", "explain:explain", "explain causes and fixes")
     command.add_argument("names", nargs="*", metavar="ID", help="for example oom-cgroup; without any, all are listed")

@@ -440,6 +440,8 @@ export interface ITrialPlan {
   /** "cells [1] to [4]" */
   cells_text: string;
   directory: string;
+  /** The notebook's own directory where that is gone: then `directory` is the server's. */
+  gone: string | null;
   copied_bytes: number;
   /** Links out of the directory, which the copy lacks. */
   left_out: string[];

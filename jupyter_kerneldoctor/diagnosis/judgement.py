@@ -15,7 +15,7 @@ from .code.notebook import CodeTooLargeError
 from .death import Death
 from .family import Family
 from .incidents import first_of_a_shortage, survived
-from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostMortem, State, Statement, iso
+from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostMortem, State, Statement, Survived, iso
 from .ranking import rank
 from .texts.memory_story import story
 from .texts.timeline import timeline
@@ -62,7 +62,7 @@ def diagnose(recording: Recording) -> PostMortem:
         started=iso(recording.started_wall_s),
         ended=_ended(death),
         state=state,
-        end=_end(death, ranked[0]),
+        end=_end(death, ranked[0], latest),
         causes=ranked,
         timeline=timeline(death),
         story=None if shape is None else story(judged, shape),
@@ -171,9 +171,14 @@ def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tu
     return found if filled is None or filled.name in (one.name for one in found) else (filled, *found)
 
 
-def _end(death: Death, cause: CauseFinding) -> Ending:
+def _end(death: Death, cause: CauseFinding, latest: tuple[Survived, Death] | None) -> Ending:
     if death.incident is not None:
         return replace(death.ending, summary="Survived, still running")
+    if latest is not None and death.ending.kind in ("shutdown", "restart"):
+        incident = latest[0].incident
+        what = "Stuck" if incident.kind == "stuck" else incident.error.rpartition(".")[2] or "An error"
+        ended = "restarted" if death.ending.kind == "restart" else "shut down"
+        return replace(death.ending, summary=f"{what}, then {ended} as asked")
     return replace(death.ending, summary=cause.summary) if cause.summary else death.ending
 
 

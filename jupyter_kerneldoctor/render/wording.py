@@ -57,9 +57,19 @@ def timestamp(iso: str | None) -> str | None:
 
 
 def certainty(doc: Document) -> str | None:
-    """Return how sure the cause is; None where there is nothing to be sure of: no cause, or only how it ended."""
-    says_why = doc["state"] in _CASES and doc["cause"] != "unknown" and not doc["general"]
-    return _CERTAINTIES[doc["certainty"]] if says_why else None
+    """Return how sure the cause is; None where there is nothing to be sure of: no cause, or only how it ended.
+
+    Where a kernel went wrong before it ended as asked, it is that of what went wrong.
+    """
+    told = {**doc, "id": doc["cause"]} if doc["state"] in _CASES else _told_before_the_end(doc)
+    says_why = told is not None and told["id"] != "unknown" and not told["general"]
+    return _CERTAINTIES[told["certainty"]] if told is not None and says_why else None
+
+
+def _told_before_the_end(doc: Document) -> Document | None:
+    """Return the incident that the headline of an end as asked begins with."""
+    told = (one for one in reversed(doc.get("incidents") or []) if one.get("headline"))
+    return next((one for one in told if doc["headline"].startswith(one["headline"])), None)
 
 
 def is_about_memory(doc: Document) -> bool:

@@ -209,6 +209,8 @@ class TrialPlan(TypedDict):
     cells_text: str
     """ "cells [1] to [4]" """
     directory: str
+    gone: str | None
+    """The notebook's own directory where that is gone: then `directory` is the server's."""
     copied_bytes: int
     left_out: list[str]
     """Links out of the directory, which the copy lacks."""

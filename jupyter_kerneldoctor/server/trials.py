@@ -56,6 +56,7 @@ class Trials:
             "cells": [{"execution_count": cell.execution_count, "is_changed": cell.is_changed} for cell in plan.cells],
             "cells_text": cells_text(plan),
             "directory": str(plan.directory),
+            "gone": plan.gone,
             "copied_bytes": copied.bytes,
             "left_out": copied.outside,
             "limit_bytes": plan.limit_bytes,

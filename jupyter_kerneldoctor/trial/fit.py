@@ -97,7 +97,7 @@ class Fitted:
     def text(self) -> str:
         """Return the outcome in a few sentences."""
         if self.largest is None:
-            bad = next((one for one in self.outcomes if not one.lived), None)
+            bad = next((one for one in self.outcomes if not _has_peak(one)), None)
             same = "The peaks do not rise with the batch: something else takes the memory."
             return bad.text if bad is not None else f"{_measured(self)} {same}"
         limit = size(self.outcomes[0].plan.limit_bytes or 0)
@@ -127,10 +127,10 @@ def fit(
     outcomes: list[Outcome] = []
     for rows in search.sizes:
         outcomes.append(run(search.plan(rows), tell, stop, kinds))
-        if not outcomes[-1].lived:
+        if not _has_peak(outcomes[-1]):
             break
     found = Fitted(tuple(outcomes), search.sizes[: len(outcomes)], search.batch.label)
-    peaks = [one.peak_bytes for one in outcomes if one.lived and one.peak_bytes is not None]
+    peaks = [one.peak_bytes for one in outcomes if _has_peak(one) and one.peak_bytes is not None]
     limit_bytes = outcomes[0].plan.limit_bytes
     if len(peaks) < 2 or limit_bytes is None:
         return found
@@ -145,6 +145,11 @@ def fit(
     return replace(
         found, largest=largest, low=low, high=high, row_bytes=int(slope), suggested=suggested, edits=tuple(edits)
     )
+
+
+def _has_peak(outcome: Outcome) -> bool:
+    """Whether its peak is that of the work: also where it was cut off, as a few steps are enough."""
+    return outcome.lived or outcome.kind == "still running"
 
 
 def _measured(found: Fitted) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -14,6 +15,9 @@ Kind = Literal[
 ]
 """`raised`: the changed cells raise something new; `out of memory`: memory was refused; `differs`: a cell that the fix
 does not touch raises something new, so the trial says nothing of the fix; `stopped`: by the user."""
+
+_LEAST_S, _LONGER = 60.0, 3
+"""How much time is proposed for a trial that was cut off: so many times what both runs took together."""
 
 
 def names_error(title: str, error: str | None) -> bool:
@@ -40,11 +44,17 @@ class Outcome:
     headline: str | None = None
     """What the post-mortem of the trial says, where its kernel died or was stuck."""
     cause: str | None = None
+    got_past: bool = False
+    """Whether a trial that is still running has got past the place where the recorded kernel failed."""
 
     @property
     def lived(self) -> bool:
-        """Whether the kernel lived as the fix means it to: also where it raises the exception that the fix tells of."""
-        return self.kind in ("lived", "still running") or (self.kind == "raised" and self.is_meant)
+        """Whether the kernel lived as the fix means it to: also where it raises the exception that the fix tells of.
+
+        One that is still running lived where it ran for longer than the recorded kernel did before it failed.
+        """
+        is_past = self.kind == "still running" and self.got_past
+        return self.kind == "lived" or is_past or (self.kind == "raised" and self.is_meant)
 
     @property
     def is_meant(self) -> bool:
@@ -70,15 +80,27 @@ class Outcome:
             case "stuck":
                 return f"Stuck again after {duration(self.took_s)}: {self.headline}"
             case "still running":
-                return (
-                    f"Still running after {duration(self.took_s)} in {where}, {self._peak}{self._before}. It was ended."
-                )
+                return self._still_running
             case "differs":
                 return f"Not tried: {where} raises {raised}, which it did not before, and the fix does not touch it."
             case "not started":
                 return f"Not tried: the kernel did not start. {self.message}".strip()
             case _:
                 return f"Stopped after {duration(self.took_s)} in {where}, {self._peak}."
+
+    @property
+    def _still_running(self) -> str:
+        plan, where = self.plan, cell_name(self.execution_count)
+        longer = max(_LEAST_S, _LONGER * (self.took_s + plan.failed_after_s))
+        more = f"`jupyter kerneldoctor try --seconds {math.ceil(longer / 60) * 60} ...` gives it more time."
+        ran = f"still running after {duration(self.took_s)} in {where}, {self._peak}"
+        if plan.failed_in is None:
+            return f"Not decided: {ran}{self._before}. It was ended. {more}"
+        failed = f"{cell_name(plan.cells[plan.failed_in - 1].execution_count)} after {duration(plan.failed_after_s)}"
+        before = f"Before, it failed in {failed}{f': {plan.before}' if plan.before else ''}."
+        if self.got_past:
+            return f"Lived past the place where it failed: {ran}. {before} It was ended. {more}"
+        return f"Not decided: {ran}. {before} It was ended. {more}"
 
     @property
     def _peak(self) -> str:

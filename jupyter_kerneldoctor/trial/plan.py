@@ -14,6 +14,7 @@ from ..diagnosis.analysis.memory import Memory
 from ..diagnosis.units import enumeration, plural
 from ..recording.model import Cell, Recording
 from ..recording.private_files import others_may_change
+from .failure import failure, how_it_ended, took_s
 
 _LEAST_PATIENCE_S = 60.0
 _PATIENCE = 3  # times what the cells took before
@@ -75,6 +76,10 @@ class Plan:
     """The notebook's directory, where it is gone; then the cells run in the present one."""
     before: str = ""
     """How it ended before: "killed by Linux at the memory limit"."""
+    failed_in: int | None = None
+    """Which of the cells failed before, from 1; None where that is not known."""
+    failed_after_s: float = 0.0
+    """For how long that cell had run by then."""
 
 
 def make_plan(recording: Recording, post_mortem: Mapping[str, Any], wishes: Wishes) -> Plan:
@@ -93,10 +98,11 @@ def plan_for(
 ) -> Plan:
     """Return the plan for cells that are changed already. Raises CannotTryError."""
     _check_user(recording.kernel.uid)
-    patience_s = wishes.patience_s or max(_LEAST_PATIENCE_S, _PATIENCE * _took_s(recording))
+    patience_s = wishes.patience_s or max(_LEAST_PATIENCE_S, _PATIENCE * took_s(recording))
     rlimits = _rlimits(recording)
     directory, gone = _directory(recording)
     bounds = (_limit_bytes(recording), rlimits.get("AS"), rlimits.get("DATA"))
+    failed_in, failed_after_s = failure(recording, post_mortem)
     return Plan(
         recording=recording.id,
         cells=cells,
@@ -108,7 +114,9 @@ def plan_for(
         patience_s=patience_s,
         rlimits=rlimits,
         fix=fix,
-        before=_before(post_mortem),
+        before=how_it_ended(post_mortem),
+        failed_in=failed_in,
+        failed_after_s=failed_after_s,
     )
 
 
@@ -179,16 +187,6 @@ def _chosen(post_mortem: Mapping[str, Any], wanted: str | None) -> Mapping[str, 
     return next(fix for fix in fixes if fix["edits"] and wanted in (None, fix["id"]))
 
 
-def _took_s(recording: Recording) -> float:
-    """Return how long the cells ran."""
-    newest = max((sample.mono_s for sample in recording.samples), default=0.0)
-    until = recording.end.mono_s if recording.end is not None else newest
-    took = 0.0
-    for cell in recording.cells:
-        took += max(0.0, (until if cell.ended_mono_s is None else cell.ended_mono_s) - cell.started_mono_s)
-    return took
-
-
 def _check_user(uid: int | None) -> None:
     """Raise CannotTryError where the kernel ran as another user: its cells, run by this one, could do more."""
     if uid is not None and uid != os.geteuid():
@@ -251,14 +249,6 @@ def _rlimits(recording: Recording) -> dict[str, int]:
     states = recording.system_states[:1]
     known = ((name, one.soft) for state in states for name, one in state.rlimits.items() if name in _RLIMITS)
     return {name: soft for name, soft in known if soft is not None}
-
-
-def _before(post_mortem: Mapping[str, Any]) -> str:
-    incidents, state = post_mortem["incidents"], post_mortem["state"]
-    if state == "survived" and incidents:
-        return f"{incidents[-1]['error'].rpartition('.')[2]}"
-    summary = post_mortem["end"]["summary"]
-    return "stuck" if state == "stuck" else summary[:1].lower() + summary[1:]
 
 
 def cells_text(plan: Plan) -> str:

@@ -90,6 +90,7 @@ class _Trial:
     stop: threading.Event
     peak_bytes: int = 0
     deadline: float = 0.0
+    cell_began: float = 0.0
 
     def play(self, work: Path, directory: Path) -> Outcome:
         if (problem := self._start(work, directory)) is not None:
@@ -97,7 +98,7 @@ class _Trial:
         self.tell(Told("started", self.limit.kind))
         began = time.monotonic()
         self.deadline = began + self.plan.patience_s
-        kind, cell, ran = self._run_cells()
+        kind, number, ran = self._run_cells()
         outcome = Outcome(
             kind,
             self.plan,
@@ -107,7 +108,11 @@ class _Trial:
             message=_line(ran.message),
         )
         if kind != "lived":
-            outcome = replace(outcome, execution_count=cell.execution_count)
+            outcome = replace(outcome, execution_count=self.plan.cells[number - 1].execution_count)
+        if kind == "still running" and self.plan.failed_in is not None:
+            ran_s = time.monotonic() - self.cell_began
+            got_past = (number, ran_s) > (self.plan.failed_in, self.plan.failed_after_s)
+            outcome = replace(outcome, got_past=got_past)
         return self._diagnosed(outcome, work)
 
     def _start(self, work: Path, directory: Path) -> str | None:
@@ -136,25 +141,25 @@ class _Trial:
             return f"Its limits could not be set: {error}."
         return None
 
-    def _run_cells(self) -> tuple[Kind, PlannedCell, CellRun]:
-        """Run the cells; return what came of it, the last that ran, and how it went."""
+    def _run_cells(self) -> tuple[Kind, int, CellRun]:
+        """Run the cells; return what came of it, the number of the last that ran, and how it went."""
         touched = False
         for number, cell in enumerate(self.plan.cells, 1):
             touched = touched or cell.is_changed
-            began, told = time.monotonic(), Told("cell", number=number, cell=cell)
+            self.cell_began, told = time.monotonic(), Told("cell", number=number, cell=cell)
             self.tell(replace(told, memory_bytes=self._measured()))
             with_history = cell.execution_count is not None
             is_last = number == len(self.plan.cells)
             ran = self.kernel.execute(cell.source, self._goes_on, waits=is_last, store_history=with_history)
-            took_s, held = time.monotonic() - began, self._measured()
+            took_s, held = time.monotonic() - self.cell_began, self._measured()
             self.tell(replace(told, what="cell over", run=ran, took_s=took_s, memory_bytes=held))
             if ran.how == "died":
-                return "died", cell, ran
+                return "died", number, ran
             if ran.how == "cut off":
-                return ("stopped" if self.stop.is_set() else "still running"), cell, ran
+                return ("stopped" if self.stop.is_set() else "still running"), number, ran
             if ran.error is not None and ran.error != cell.raised:
-                return ("raised" if touched else "differs"), cell, ran
-        return "lived", self.plan.cells[-1], CellRun("ok")
+                return ("raised" if touched else "differs"), number, ran
+        return "lived", len(self.plan.cells), CellRun("ok")
 
     def _goes_on(self) -> bool:
         self._measured()

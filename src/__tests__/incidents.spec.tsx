@@ -23,6 +23,28 @@ it('shows what a living kernel survived like a death', async () => {
   expect(text()).toContain('torch.OutOfMemoryError');
 });
 
+it('says how sure it is of the error before a shutdown, and tells that once', async () => {
+  const error = incident({ headline: 'Memory was refused.' });
+  const ended = {
+    kind: 'shutdown' as const,
+    summary: 'MemoryError, then shut down'
+  };
+  const before = report();
+  await show({
+    rows: [row({ state: 'ended' })],
+    report: report({
+      state: 'ended',
+      end: { ...before.end, ...ended },
+      cause: 'ordinary-end',
+      headline: 'Memory was refused. The kernel was shut down later.',
+      incidents: [error]
+    })
+  });
+  expect(text()).toContain('strong evidence');
+  expect(text()).toContain('MemoryError, then shut down');
+  expect(text()).not.toContain('Survived before');
+});
+
 it('tells with a death what the kernel had survived', async () => {
   const many = Array.from({ length: 7 }, (_, i) =>
     incident({ headline: `Incident ${i}.` })

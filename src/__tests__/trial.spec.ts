@@ -11,6 +11,7 @@ const plan: ITrialPlan = {
   ],
   cells_text: 'cells [7] to [8]',
   directory: '/srv/notebooks',
+  gone: null,
   copied_bytes: 3 << 20,
   left_out: [],
   limit_bytes: 2 ** 30,
@@ -52,6 +53,12 @@ it('says what a trial would run, and runs nothing before that is confirmed', asy
   await click('Cancel');
   expect(text()).not.toContain('second kernel');
   expect(button('Try it first')).toBeDefined();
+});
+
+it('says that the directory of the notebook is gone', async () => {
+  await show({ plan: { ...plan, gone: '/srv/deleted' }, news });
+  await click('Try it first');
+  expect(text()).toContain("Gonethe notebook's own directory, /srv/deleted");
 });
 
 it('shows how far a trial is, and stops it', async () => {

@@ -2,7 +2,7 @@ import React from 'react';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
 import { certainty, duration, fileName, timestamp } from '../format';
-import { shownIncident } from '../incidents';
+import { shownIncident, toldBeforeTheEnd } from '../incidents';
 import { plain } from '../text';
 import { Prose } from './Prose';
 
@@ -14,7 +14,11 @@ export function Headline({ report }: IProps): JSX.Element {
   const { trans, model } = useDoctor();
   const { end } = report;
   const isCase = ['died', 'stuck', 'survived'].includes(report.state);
-  const saysWhy = isCase && report.cause !== 'unknown' && !report.general;
+  const before = toldBeforeTheEnd(report);
+  const saysWhy =
+    before === null
+      ? isCase && report.cause !== 'unknown' && !report.general
+      : before.id !== 'unknown' && !before.general;
   return (
     <header>
       <h2 className="jp-KernelDoctor-headline">
@@ -26,7 +30,7 @@ export function Headline({ report }: IProps): JSX.Element {
       <p className="jp-KernelDoctor-quiet">
         {saysWhy ? (
           <span className="jp-KernelDoctor-chip jp-mod-sure">
-            {certainty(trans, report.certainty)}
+            {certainty(trans, (before ?? report).certainty)}
           </span>
         ) : null}
         {end.summary && (

@@ -85,6 +85,12 @@ function Plan({ plan }: { plan: ITrialPlan }): JSX.Element {
           )
     ]
   ];
+  if (plan.gone) {
+    rows.push([
+      trans.__('Gone'),
+      trans.__("the notebook's own directory, %1", plain(plan.gone))
+    ]);
+  }
   if (plan.left_out.length > 0) {
     rows.push([trans.__('Without'), plan.left_out.map(plain).join(', ')]);
   }

@@ -144,10 +144,14 @@ def test_an_exception_that_was_recorded_is_no_news(notebook: Path) -> None:
 
 
 def test_the_time_limit_is_said(notebook: Path) -> None:
-    outcome = run(plan(notebook, "while True: pass", patience_s=2.0))
+    made = plan(notebook, "while True: pass", patience_s=2.0, failed_in=1, failed_after_s=0.5)
 
-    assert outcome.kind == "still running"
-    assert outcome.text.startswith("Still running after 2")
+    past, early = run(made), run(replace(made, failed_after_s=50.0))
+
+    assert past.kind == early.kind == "still running"
+    assert (past.lived, early.lived) == (True, False)
+    assert "still running after 2" in past.text
+    assert early.text.startswith("Not decided")
 
 
 def test_it_can_be_stopped_and_children_go_with_it(notebook: Path) -> None:

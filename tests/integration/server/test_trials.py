@@ -57,3 +57,13 @@ async def test_a_trial_is_announced_and_told_and_ends_with_its_request(
     assert steps[-1]["lived"]
     assert "Lived" in steps[-1]["text"]
     assert (processes_of_trials_in(trial_disk), list(trial_disk.iterdir())) == ([], [])
+
+
+async def test_a_trial_says_when_the_directory_of_the_notebook_is_gone(jp_fetch, tmp_path, trial_disk):
+    source, notebook = WAITING.format(wait="none"), str(tmp_path / "gone" / "a.ipynb")
+    recording_id = write_recording(1, source=source, notebook=notebook, exit_code=3)
+
+    answer = await jp_fetch("kerneldoctor", "recordings", recording_id, "trials", FIX)
+
+    assert json.loads(answer.body)["gone"] == str(tmp_path / "gone")
+    assert list(trial_disk.iterdir()) == []

@@ -30,6 +30,7 @@ def test_a_hang_that_a_runner_put_an_end_to_is_told_as_survived():
 
     (survived,) = answer.incidents
     assert (answer.cause.id, answer.died, answer.end.kind) == ("ordinary-end", False, "shutdown")
+    assert answer.end.summary == "Stuck, then shut down as asked"
     assert survived.finding.id == "hang"
     assert survived.finding.headline == "The kernel was stuck in cell [1] on `with lock` for 3 min 20 s."
     assert (survived.cell.execution_count, survived.cell.line) == (1, 1)

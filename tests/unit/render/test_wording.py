@@ -40,6 +40,14 @@ def test_how_sure_is_said_in_words_of_a_cause_that_says_why(doc):
         assert wording.certainty({**doc, **nothing}) is None
 
 
+def test_how_sure_is_said_of_what_went_wrong_before_a_shutdown(doc):
+    error = {"headline": "Memory was refused.", "id": "allocation-refused", "general": False, "certainty": "strong"}
+    ended = {**doc, "state": "ended", "cause": "ordinary-end", "incidents": [error]}
+
+    assert wording.certainty({**ended, "headline": "Memory was refused. It was shut down later."}) == "strong evidence"
+    assert wording.certainty({**ended, "headline": "The kernel was shut down, as requested."}) is None
+
+
 def test_an_end_without_a_summary_is_named_by_what_is_known():
     assert wording.end_summary({"end": {"kind": "signal", "signal": "SIGSEGV"}}) == "SIGSEGV"
     assert wording.end_summary({"end": {"kind": "exit", "exit_code": 3}}) == "exit code 3"

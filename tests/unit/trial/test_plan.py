@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_kerneldoctor.commands import trial
-from jupyter_kerneldoctor.recording.events import Frame, Rlimit, Stack, SystemState, ThreadStack
+from jupyter_kerneldoctor.recording.events import Frame, Rlimit, Stack, Stuck, SystemState, ThreadStack
 from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -55,6 +55,30 @@ def test_the_first_fix_that_changes_a_cell_is_tried_below_what_the_kernel_could_
     assert made.patience_s == 3 * (10 + 30)
     assert (made.python, made.copies) == (sys.executable, True)
     assert made.before == "killed by Linux at the memory limit"
+    assert (made.failed_in, made.failed_after_s) == (2, 30)
+
+
+def test_an_error_comes_before_the_end_that_was_asked_for():
+    error = {
+        "kind": "memory-error",
+        "error": "MemoryError",
+        "time": "1970-01-01T00:16:52+00:00",
+    }  # 12 s after the start
+    end = {"summary": "MemoryError, then shut down as asked"}
+    made = plan(
+        replace(RECORDING, started_wall_s=1000.0, started_mono_s=30.0),
+        {**POST_MORTEM, "state": "ended", "end": end, "incidents": [error]},
+    )
+
+    assert made.before == "MemoryError, then shut down as asked"
+    assert (made.failed_in, made.failed_after_s) == (2, 12)
+
+
+def test_a_hang_fails_when_it_is_seen_not_when_somebody_gave_up():
+    looks = (Stuck(50.0, 32.0), Stuck(59.0, 32.0))
+    made = plan(replace(RECORDING, stuck=looks), {**POST_MORTEM, "state": "stuck"})
+
+    assert (made.before, made.failed_in, made.failed_after_s) == ("stuck", 2, 17)
 
 
 def test_a_directory_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):

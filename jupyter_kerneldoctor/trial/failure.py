@@ -1,0 +1,51 @@
+"""How the recorded kernel failed: in which cell, after how long, and how its report says it in a few words."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from ..recording.model import Cell, Recording
+
+_SEEN_STUCK_S = 15.0
+"""A cell that does nothing for so long has been recorded as stuck."""
+
+
+def took_s(recording: Recording) -> float:
+    """Return how long the cells ran."""
+    return sum(max(0.0, _ended_mono_s(recording, cell) - cell.started_mono_s) for cell in recording.cells)
+
+
+def failure(recording: Recording, post_mortem: Mapping[str, Any]) -> tuple[int | None, float]:
+    """Return which cell failed, from 1, and after how long; an error or a hang comes before the kernel's end."""
+    culprit, latest = post_mortem.get("cell"), (post_mortem["incidents"] or [{}])[-1]
+    counts = [cell.execution_count for cell in recording.cells]
+    if culprit is None or culprit["execution_count"] not in counts:
+        return None, 0.0
+    number = len(counts) - counts[::-1].index(culprit["execution_count"])
+    cell = recording.cells[number - 1]
+    until = _ended_mono_s(recording, cell)
+    if post_mortem["state"] in ("ended", "survived") and latest.get("time"):
+        at = datetime.fromisoformat(latest["time"]).timestamp()
+        until = min(until, recording.started_mono_s + at - recording.started_wall_s)
+    looks = [one for one in recording.stuck if not one.over and cell.started_mono_s <= one.mono_s <= until]
+    if looks and "stuck" in (post_mortem["state"], latest.get("kind")):
+        until = min(until, looks[-1].since_mono_s + _SEEN_STUCK_S)
+    return number, max(0.0, until - cell.started_mono_s)
+
+
+def how_it_ended(post_mortem: Mapping[str, Any]) -> str:
+    """Return "killed by Linux at the memory limit", "stuck", or the exception that it survived."""
+    incidents, state, summary = post_mortem["incidents"], post_mortem["state"], str(post_mortem["end"]["summary"])
+    if state == "survived" and incidents:
+        return f"{incidents[-1]['error'].rpartition('.')[2]}"
+    if state == "stuck":
+        return "stuck"
+    starts_with_exception = re.match(r"[A-Z]\w*[A-Z]", summary) is not None
+    return summary if starts_with_exception else summary[:1].lower() + summary[1:]
+
+
+def _ended_mono_s(recording: Recording, cell: Cell) -> float:
+    newest = max((sample.mono_s for sample in recording.samples), default=0.0)
+    until = recording.end.mono_s if recording.end is not None else newest
+    return until if cell.ended_mono_s is None else cell.ended_mono_s
