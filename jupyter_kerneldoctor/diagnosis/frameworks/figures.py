@@ -45,7 +45,9 @@ def is_made_again(call: Call, code: Notebook) -> bool:
 def closings(call: Call, code: Notebook) -> Iterator[tuple[Scope, ast.stmt | ast.Call, str]]:
     """Yield where the figures of a call can be closed, and how they are named there; nothing where they are kept."""
     scope, name = call.scope, _name(call)
-    if _is_closed_or_kept(scope, name):
+    number = call.argument("num", 0) if call.name.endswith((".figure", ".subplots")) else None
+    is_one = call.name.endswith(".figure") and isinstance(number, ast.Constant) and number.value is not None
+    if is_one or _is_closed_or_kept(scope, name):
         return
     if loops := scope.loops_around(call.node):
         yield scope, loops[0].body[-1], name

@@ -60,7 +60,7 @@ class Growing:
             self.call.statement,
             f"piece = {piece}",
             f"{name}.resize(({name}.shape[0] + len(piece), *{name}.shape[1:]), refcheck=False)",
-            f"{name}[-len(piece):] = piece",
+            f"{name}[len({name}) - len(piece):] = piece",
         )
 
 

@@ -2,16 +2,20 @@
 
 import ast
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..code.notebook import Notebook
+from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..code.stores import container_name
+from ..code.trees import walk
 from ..code.trees import walk
 
 _TAKE = ("len", "sum", "min", "max", "any", "all", "enumerate", "zip", "sorted", "list")
 _DEEPEST = 12
+_MOST = 1 << 31
+"""An item of an array of whole numbers is smaller."""
 _KINDS = {bool: "bool", int: "int32", float: "float32"}
 
 
@@ -54,15 +58,46 @@ class PlainList(NamedTuple):
             return False
         return all(map(self._is_fine, scope.named(name)))
 
-    def _is_fine(self, use: ast.Name) -> bool:
-        inside = self.scope.inside(self.scope.tree.statements[use])
+    def _is_fine(self, use: ast.expr) -> bool:
+        inside = list(self.scope.inside(self.scope.tree.statements[use]))
         match next(one for one in inside if use in ast.iter_child_nodes(one)):
-            case ast.Subscript() | ast.Return() | ast.For() | ast.comprehension():
+            case ast.Subscript(slice=ast.Slice(), ctx=ast.Load()) as part:
+                return self._is_fine(part)
+            case ast.Subscript(value=owner, ctx=ast.Load()) as item if owner is use and self._has_rows(use):
+                return self._is_fine(item)
+            case ast.Subscript() | ast.For() | ast.comprehension():
                 return True
+            case ast.Return():
+                return all(PlainList.is_result_like_an_array(*one, self.code) for one in self._calls())
             case ast.Call(func=ast.Name(id=called)) if called in _TAKE:
                 return True
             case ast.Assign(targets=[target]):
                 return target is use
+        return False
+
+    def _has_rows(self, use: ast.expr) -> bool:
+        """Whether it is the table itself that is used, whose items are lists."""
+        made = self.scope.bindings[self.name][0].value
+        return isinstance(made, ast.ListComp) and isinstance(use, ast.Name)
+
+    def _calls(self) -> Iterable[tuple[ast.Call, Scope]]:
+        return Origins(self.code).calls_of(self.scope)
+
+    @staticmethod
+    def is_result_like_an_array(call: ast.Call, scope: Scope, code: Notebook) -> bool:
+        """Whether all that is done with what a function returns an array can do as well."""
+        statement = scope.statement_of(call)
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
+                return PlainList(name, scope, code).is_like_an_array
+        inside = () if statement is None else scope.inside(statement)
+        match next((one for one in inside if call in ast.iter_child_nodes(one)), None):
+            case ast.Subscript(slice=item):
+                return not isinstance(item, ast.Slice)
+            case ast.For() | ast.comprehension():
+                return True
+            case ast.Call(func=ast.Name(id=called)):
+                return called in _TAKE
         return False
 
     def holds(self, store: ast.AST) -> bool:
@@ -72,6 +107,8 @@ class PlainList(NamedTuple):
         made = None if binding is None else repeated_list(binding)
         if value is None or made is None:
             return False
+        if isinstance(store, ast.AugAssign) and not isinstance(value, ast.Constant | ast.Compare):
+            return False  # sums may grow beyond what an item holds
         if (again := repeated_list(value)) is not None:
             return is_of_truths(made) == is_of_truths(again)
         is_truth = isinstance(value, ast.Compare) or (isinstance(value, ast.Constant) and isinstance(value.value, bool))
@@ -80,9 +117,15 @@ class PlainList(NamedTuple):
     def _is_whole(self, value: ast.expr, depth: int = 0) -> bool:
         parts: list[ast.expr] = []
         match value:
-            case ast.Constant(value=int()) | ast.Compare() | ast.Call(func=ast.Name(id="len" | "int" | "ord")):
+            case ast.Constant(value=int(number)):
+                return abs(number) < _MOST
+            case ast.Compare() | ast.Call(func=ast.Name(id="len" | "int" | "ord")):
                 return True
-            case ast.BinOp(left=left, right=right) if not isinstance(value.op, ast.Div | ast.Pow):
+            case ast.BinOp(op=ast.Add() | ast.Sub(), left=left, right=right):
+                is_step = any(isinstance(one, ast.Constant | ast.Compare) for one in (left, right))
+                sums = any(container_name(one) == self.name for one in walk(value) if isinstance(one, ast.Name))
+                parts = [left, right] if is_step or not sums else []  # a sum of items has no bound
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mod() | ast.BitAnd() | ast.RShift(), left=left, right=right):
                 parts = [left, right]
             case ast.Call(func=ast.Name(id="min" | "max" | "abs"), args=given, keywords=[]):
                 parts = given

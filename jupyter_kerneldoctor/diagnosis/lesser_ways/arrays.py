@@ -201,7 +201,7 @@ WAYS = (
         "for part in np.array_split({owner}, 100):  # where a list is needed: a hundredth at a time\n"
         "    numbers = part.tolist()",
         Case("import numpy as np\nx = np.ones(9)", "numbers = x.tolist()", says=("np.array_split(x, 100)",)),
-        is_method_of("numpy"),
+        is_method_of("numpy", "pandas"),
     ),
     LesserWay(
         ("numpy.bincount",),

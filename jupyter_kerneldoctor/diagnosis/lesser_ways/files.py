@@ -206,7 +206,7 @@ WAYS = (
     LesserWay(
         (".map", ".starmap", ".imap", ".imap_unordered", ".map_async"),
         "Take each result as it comes, and keep less of it",
-        "keeps the results of all, and hands each over as a copy.",
+        "keeps the results of all; processes hand each over as a copy.",
         "for result in {lazily}, chunksize=10):\n"
         "    ...  # a number, or a file; better still that `{a0}` returns no more than that",
         Case(
@@ -225,7 +225,7 @@ WAYS = (
     LesserWay(
         (".()",),
         "Take each result as it comes: return_as='generator'",
-        "keeps the results of all, and hands each over as a copy.",
+        "keeps the results of all; processes hand each over as a copy.",
         "for result in Parallel(n_jobs=2, return_as='generator')(delayed(f)(x) for x in items):\n"
         "    ...  # keep a number of it, or let `f` write a file",
         Case(

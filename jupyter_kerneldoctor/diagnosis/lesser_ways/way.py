@@ -17,7 +17,7 @@ from ..calls import CLASSES, calls_at, is_of, is_own
 from ..case import Case
 from ..code.calls import last_name
 from ..code.notebook import Call
-from ..code.origins import all_origins
+from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
 from ..code.trees import walk
 from ..death import Death
@@ -46,6 +46,8 @@ _STAND_INS = {
 _PARTS = 8  # of the missing memory: what is smaller, with some copies of it, does not explain that
 _COPIES = ("numpy.sort", "numpy.argsort", "numpy.unique", "numpy.median", "numpy.percentile", "numpy.quantile")
 """What takes about as much memory as it is given."""
+_FOR_THREADS = ("map", "submit", "imap", "imap_unordered", "starmap")
+"""Methods of pools of threads: what a thread runs has none of the kernel's own calls on its stack."""
 _GATHER = ("list", "tuple", "set", "sorted", "dict", "max", "min")
 
 
@@ -134,10 +136,20 @@ def _named(name: str, by_name: Mapping[str, list[Call]]) -> Iterable[Call]:
 def _fitting(way: LesserWay, calls: Iterable[Call], death: Death) -> Iterator[tuple[Call, dict[str, str]]]:
     """Yield the calls that an entry is about and that took the memory, and what its texts name."""
     for call in calls:
-        if _is_too_small(call, death) or grew_in(death, call.node, call.scope) is False:
+        if _is_too_small(call, death) or not _took_memory(call, death):
             continue
         if (told := way.fits(call, death)) is not False:
             yield call, {**names(call), "step": _step(call, death), **({} if told is True else told)}
+
+
+def _took_memory(call: Call, death: Death) -> bool:
+    """Whether memory may have grown in a call, or in the user's function that it is given for threads to run."""
+    if grew_in(death, call.node, call.scope) is not False:
+        return True
+    given = call.node.args[:1] if last_name(call.node.func) in _FOR_THREADS else []
+    functions = (Origins(death.code).called(one, call.scope) for one in given)
+    nodes = ((one.node, one) for one in functions if one is not None)
+    return any(isinstance(node, ast.FunctionDef) and grew_in(death, node, scope) for node, scope in nodes)
 
 
 def _step(call: Call, death: Death) -> str:

@@ -15,21 +15,21 @@ _WRITE = ("numpy.save", "numpy.savez", "numpy.lib.format.open_memmap")
 class MemoryMapArray(SetArgument):
     """Leave the array in its file, and read only the parts that are used.
 
-    What it does: `np.load(path)` copies the whole file into memory. With `mmap_mode="r"` the array stays in the file:
+    What it does: `np.load(path)` copies the whole file into memory. With `mmap_mode="c"` the array stays in the file:
     only the rows that are used are read, and Linux drops them again when memory is short.
 
     When it is offered: Memory ran out on a line that loads a `.npy` file whole. Not for `.npz` files and pickled
     objects, which cannot be mapped, and not where the cells write into the array.
 
-    What it costs: The array is read-only, and `X * 2` is a whole array again: work on slices. A row's first use waits
-    for the disk.
+    What it costs: What is written into the array takes memory, and does not reach the file. `X * 2` is a whole array
+    again: work on slices. A row's first use waits for the disk.
     """
 
     id, title, causes = "memory-map-array", "Leave the array in its file: mmap_mode", (Family.MEMORY,)
-    functions, argument, position, value = ("numpy.load",), "mmap_mode", 1, '"r"'
-    why = 'copies the whole file into memory. With `mmap_mode="r"` only the rows that are used are read.'
+    functions, argument, position, value = ("numpy.load",), "mmap_mode", 1, '"c"'
+    why = 'copies the whole file into memory. With `mmap_mode="c"` only the rows that are used are read.'
 
-    FIRES = [Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"r\")")]
+    FIRES = [Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"c\")")]
     SILENT = [
         Case("import numpy as np", "X = np.load('feats.npz')"),
         Case("import numpy as np", "X = np.load(path, allow_pickle=True)"),

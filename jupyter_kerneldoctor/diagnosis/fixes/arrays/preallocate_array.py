@@ -29,13 +29,24 @@ class PreallocateArray(Fix):
             "A = np.empty((0, 3))\nfor p in paths:\n    A = np.vstack([A, load(p)])  # grow\nprint(A.mean())",
             becomes="A = np.empty((0, 3))\nfor p in paths:\n    piece = np.atleast_2d(load(p))\n"
             "    A.resize((A.shape[0] + len(piece), *A.shape[1:]), refcheck=False)\n"
-            "    A[-len(piece):] = piece  # grow\nprint(A.mean())",
+            "    A[len(A) - len(piece):] = piece  # grow\nprint(A.mean())",
         ),
         Case(
             "import numpy as np",
             "A = np.zeros((0, 3))\nfor p in paths:\n    A = np.concatenate([A, load(p)])",
             becomes="A = np.zeros((0, 3))\nfor p in paths:\n    piece = load(p)\n"
-            "    A.resize((A.shape[0] + len(piece), *A.shape[1:]), refcheck=False)\n    A[-len(piece):] = piece",
+            "    A.resize((A.shape[0] + len(piece), *A.shape[1:]), refcheck=False)\n"
+            "    A[len(A) - len(piece):] = piece",
+        ),
+        Case(
+            "import numpy as np",
+            "A = np.empty((0, 3))\nfirst = A\nfor p in paths:\n    A = np.vstack([A, load(p)])",
+            says=("A = np.vstack(A_parts)",),
+        ),
+        Case(
+            "import numpy as np",
+            "A = np.empty((0, 3))\nfor p in paths:\n    A = np.vstack([A, np.fft.fft(load(p))])",
+            says=("A = np.vstack(A_parts)",),
         ),
         Case(
             "from numpy import empty, vstack",
@@ -91,6 +102,14 @@ class PreallocateArray(Fix):
             )
 
 
+def _may_be_complex(one: Growing) -> bool:
+    """Whether pieces may be of complex numbers, which an array of floats does not hold."""
+    nodes = one.call.scope.nodes
+    return any(isinstance(node, ast.Constant) and isinstance(node.value, complex) for node in nodes) or any(
+        word in node.attr for node in nodes if isinstance(node, ast.Attribute) for word in ("fft", "complex")
+    )
+
+
 def _begins_empty(one: Growing, death: Death) -> bool:
     """Whether pieces are put below an array that NumPy made with no rows."""
     scope = one.call.scope
@@ -104,6 +123,10 @@ def _begins_empty(one: Growing, death: Death) -> bool:
         or (one.call.name == "numpy.vstack" and isinstance(one.call.node.func, ast.Name))
         or not along_rows
     ):
+        return False
+    begun = before[-1].position
+    uses = (use for use in scope.named(one.name) if begun < (use.lineno, use.col_offset) < (one.loop.lineno, 0))
+    if any(isinstance(use.ctx, ast.Load) for use in uses) or _may_be_complex(one):
         return False
     match all_origins(before[-1].value, scope, death.code)[0].node:
         case ast.Call(func=made, args=[ast.Tuple(elts=[ast.Constant(value=0), *_])], keywords=[]):

@@ -73,6 +73,7 @@ class CloseFigures(Fix):
     SILENT = [
         Case(_PLT, "for i in range(9):\n    fig = plt.figure()\n    plt.close(fig)"),
         Case(_PLT, "fig = plt.figure()\nfor x in xs: plt.plot(x)"),
+        Case(_PLT, "for x in xs:\n    plt.figure(1)\n    plt.plot(x)\nplt.savefig('all.png')"),
         Case(_PLT, "for i in range(9):\n    fig, ax = plt.subplots()\n    figs.append(fig)"),
         Case(_PLT + "\ndef make():\n    return plt.figure()", "figs = [make() for _ in range(99)]"),
         Case(_PLT, "for i in range(9):\n    plt.figure()\nbig = [0] * 10**10", growth="jump"),

@@ -15,6 +15,16 @@ _MATRIX = (
     "ones = pd.get_dummies({table}[columns], sparse=True).sparse.to_coo()\n"
     "X = sparse.hstack([{table}.drop(columns=columns).to_numpy(dtype=float), ones]).tocsr()  # scikit-learn takes it"
 )
+_SPARSE = (
+    "encoder = OneHotEncoder()  # its result is a sparse matrix of SciPy: models of scikit-learn take it\n"
+    "X = scipy.sparse.hstack([numbers, encoder.fit_transform(texts)]).tocsr()  # in the place of np.hstack, pd.concat"
+)
+_TAKE_SPARSE = frozenset(
+    {
+        *("fit", "fit_predict", "fit_transform", "partial_fit", "predict", "predict_proba", "transform", "score"),
+        *("train_test_split", "cross_val_score", "print", "cross_validate", "cosine_similarity"),
+    }
+)
 _ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"
 
 
@@ -40,6 +50,13 @@ class SparseEncoderOutput(Fix):
             "X = pd.get_dummies(df, columns=['user'])",
             becomes="X = pd.get_dummies(df, columns=['user'], sparse=True)",
         ),
+        Case(
+            _ENCODER + "import pandas as pd",
+            "enc = OneHotEncoder(sparse_output=False)\nX = enc.fit_transform(df[['city']])\nX = pd.DataFrame(X)",
+            line=2,
+            says=("scipy.sparse.hstack",),
+        ),
+        Case("import pandas as pd", "X = pd.get_dummies(df)\nX.loc[0, 'a'] = 1", line=1, says=("sparse.hstack",)),
         Case("import pandas as pd", "X = pd.get_dummies(df)\nX = X.values", line=1, says=(".sparse.to_coo()",)),
         Case(
             "import pandas as pd\ndef build(df):\n    X = pd.get_dummies(df, columns=['user'])\n    return X, df['y']",
@@ -66,7 +83,10 @@ class SparseEncoderOutput(Fix):
             if call.is_written_out and call.argument("sparse", 5) is None:
                 why = f"{quote(call.text)} {_COLUMNS} With `sparse=True` only the ones take memory."
                 edit, name = set_argument(call, "sparse", "True"), frame_name(call)
-                if name is not None and _is_made_dense(name, call):
+                if name is not None and _is_written_to(name, call):
+                    table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
+                    yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
+                elif name is not None and _is_made_dense(name, call):
                     snippet = f"{name} = {text_of(call, edit)}.sparse.to_coo().tocsr()  # in place of .values"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
                 elif name is not None and call.argument("columns", 4) is not None and _is_for_a_model(name, call):
@@ -75,11 +95,44 @@ class SparseEncoderOutput(Fix):
                     yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
                 else:
                     yield Proposal(edit, why, death.memory.missing_bytes)
-        for made, _ in makers(death, "sklearn.preprocessing.OneHotEncoder"):
+        for made, run in makers(death, "sklearn.preprocessing.OneHotEncoder"):
             for word in made.node.keywords:
                 if word.arg in ("sparse_output", "sparse") and unparse(word.value) == "False":
                     why = f"{quote(made.text)} {_COLUMNS} Without `{word.arg}=False` only the ones take memory."
-                    yield Proposal(drop_argument(made, word.arg), why, death.memory.missing_bytes)
+                    edits = drop_argument(made, word.arg) if _may_be_sparse(run, death) else ()
+                    yield Proposal(edits, why, death.memory.missing_bytes, snippet=None if edits else _SPARSE)
+
+
+def _may_be_sparse(run: Call, death: Death) -> bool:
+    """Whether all that is done with an encoder's result a sparse matrix can do: models take it, tables do not."""
+    name, statement = frame_name(run), run.statement
+    if name is None:
+        return isinstance(statement, ast.Expr) and statement.value is run.node
+    if not run.scope.is_cell and any(isinstance(one, ast.Return) for one in run.scope.nodes):
+        return False
+    scopes = [run.scope] if not run.scope.is_cell else [one for one in death.code.running if one.named(name)]
+    for scope in scopes:
+        for use in (one for one in scope.named(name) if isinstance(one.ctx, ast.Load)):
+            inside = scope.inside(scope.tree.statements[use])
+            match next(one for one in inside if use in ast.iter_child_nodes(one)):
+                case ast.Call(func=ast.Attribute(attr=method)) if method in _TAKE_SPARSE:
+                    pass
+                case ast.Call(func=ast.Name(id=called)) if called in _TAKE_SPARSE:
+                    pass
+                case ast.Attribute(attr="shape" | "nnz" | "dtype"):
+                    pass
+                case _:
+                    return False
+    return True
+
+
+def _is_written_to(name: str, call: Call) -> bool:
+    """Whether single entries of the table are changed, which a sparse one does not allow: `X.loc[0, "a"] = 1`."""
+    for node in call.scope.nodes:
+        match node:
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(id=table)), ctx=ast.Store()) if table == name:
+                return True
+    return False
 
 
 def _is_for_a_model(name: str, call: Call) -> bool:

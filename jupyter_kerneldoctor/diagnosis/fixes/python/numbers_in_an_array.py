@@ -48,6 +48,11 @@ class NumbersInAnArray(Fix):
         Case("best = [0] * n\nfor i in range(n):\n    best[i] = best[i - 1] / 2", line=1),
         Case("kept = [False] * n\nkept[3] = None", line=1),
         Case("rows = [0] * n\nrows.append('x')", line=1),
+        Case("f = [0] * n\nfor i in range(2, n):\n    f[i] = f[i - 1] + f[i - 2]", line=1),  # no bound
+        Case("f = [0] * n\nfor i in range(2, n):\n    f[i] += f[i - 1]", line=1),
+        Case("import json\nf = [0] * n\njson.dumps(f[:9])", line=2),
+        Case("g = [[0] * n for _ in range(n)]\nsame = g[0] == [0] * n", line=1),
+        Case("def f(n):\n    p = [0] * n\n    return p", "print(f(10**9) + [1])"),
         Case("rows = [0] * n\nprint(rows + [1])", line=1),
         Case("big = [0] * 10**10"),
         Case("s = 'a' * n"),

@@ -80,7 +80,9 @@ class ConcatOnce(Fix):
                     f"{quote(call.scope.segment(inner))} makes a data frame for each record: thousands of indexes and "
                 )
                 yield Proposal(
-                    edits, f"{why}columns, which are then joined. One frame of all records is enough.", missing
+                    edits,
+                    f"{why}columns, which are then joined. One of all records is enough; its index counts from 0.",
+                    missing,
                 )
 
 
