@@ -10,7 +10,6 @@ from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..code.stores import container_name
 from ..code.trees import walk
-from ..code.trees import walk
 
 _TAKE = ("len", "sum", "min", "max", "any", "all", "enumerate", "zip", "sorted", "list")
 _DEEPEST = 12

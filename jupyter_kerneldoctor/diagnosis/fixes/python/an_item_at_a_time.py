@@ -5,7 +5,7 @@ from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.added_numbers import adds_to_numbers
 from ...code.origins import all_origins
-from ...code.stores import Store, container_name, stores
+from ...code.stores import Store, stores
 from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -41,10 +41,6 @@ _COLUMNS = (
     "{table}['new'] = {table}['a'] + {table}['b']  # whole columns at once; np.where for an if\n\n"
     "values = [f(row) for row in {table}.itertuples(index=False)]  # or one number of each row, no dict\n"
     "{table}['new'] = values"
-)
-_FILE = (
-    "with open('all.txt', 'w') as file:  # around the loop\n"
-    "    file.write({value})  # in it, in the place of {name} += ..."
 )
 _KEPT = (
     "{store}  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
@@ -110,7 +106,6 @@ class AnItemAtATime(Fix):
             line=3,
             says=("df['new'] = df['a'] + df['b']",),
         ),
-        Case("s = ''", "for c in chunks:\n    s += f'{c}; '", line=2, says=("file.write(f'{c}; ')", "one long text")),
         Case("rows = {k: load(k) for k in names}", says=("for k in names", "load(k)")),
         Case(
             "import pandas as pd\ndf = pd.DataFrame(a)",
@@ -132,6 +127,7 @@ class AnItemAtATime(Fix):
     ]
     SILENT = [
         Case("x = load()"),
+        Case("s = ''", "for c in chunks:\n    s += c", line=2),
         Case("import numpy as np", "grid = np.meshgrid(*[np.linspace(0, 1, 99)] * 5)"),
         Case("from torch import nn", "net = nn.Sequential(*[nn.Linear(9, 9) for _ in range(9)])"),
         Case("import numpy as np\ngrid = np.zeros(9)", "for at in starts:\n    grid[at : at + 9] += 1", line=2),
@@ -221,8 +217,6 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     store = next(iter(found), None)
     if store is None or not store.values:
         return None
-    if (text := _as_file(store, death)) is not None:
-        return text
     segment, statement = store.scope.segment, store.statement
     value, kept = " ".join(segment(store.values[0]).split()), death.values.of(store.values[0], store.scope)
     if (kept is not None and kept.type in ("str", "bytes")) or adds_to_numbers(store, death.code):
@@ -252,22 +246,6 @@ def _kept(at: Place, death: Death) -> Proposal | None:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Subscript() as entry))):
             owner = segment(entry)  # the list of one key
     return Proposal((), why, death.memory.missing_bytes, title, _KEPT.format(store=left, value=value, owner=owner))
-
-
-def _as_file(store: Store, death: Death) -> Proposal | None:
-    """Tell of a text that each round makes longer."""
-    match store.statement:
-        case ast.AugAssign(op=ast.Add(), target=ast.Name() | ast.Attribute() as text, value=value):
-            origins = [one for one, _ in all_origins(text, store.scope, death.code)]
-            is_own = any(container_name(one) == store.container for one in walk(value) if isinstance(one, ast.Name))
-            begins = any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in origins)
-            if begins and not is_own:
-                why = f"{quote(Place(store.statement, store.scope).text)} keeps all parts in one text, which is copied "
-                why += "whenever it has to move. In a file they take no memory."
-                snippet = _FILE.format(name=store.container, value=store.scope.segment(value))
-                title = "Write each part to a file, not into one long text"
-                return Proposal((), why, death.memory.missing_bytes, title, snippet)
-    return None
 
 
 def _put_less(store: Store) -> str:

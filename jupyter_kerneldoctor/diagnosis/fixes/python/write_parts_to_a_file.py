@@ -1,0 +1,54 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.origins import all_origins
+from ...code.stores import container_name, stores
+from ...code.trees import walk
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...place import guilty_place
+from ...units import quote
+
+_FILE = (
+    "with open('all.txt', 'w') as file:  # around the loop\n"
+    "    file.write({value})  # in it, in the place of {name} += ..."
+)
+
+
+class WritePartsToAFile(Fix):
+    """Write each part of a long text to a file.
+
+    What it does: `text += part` in a loop keeps all parts in one text, which is copied whenever it has to move. What is
+    written to a file takes no memory, and `print(*rows, file=file)` writes it as it would stand on the screen.
+
+    When it is offered: Memory ran out in a loop that makes a text longer.
+
+    What it costs: What comes later reads the file, best line by line.
+    """
+
+    id, title, causes = "write-parts-to-a-file", "Write each part to a file, not into one long text", (Family.MEMORY,)
+
+    FIRES = [
+        Case("s = ''\nfor c in chunks:\n    s += f'{c}; '", line=3, says=("file.write(f'{c}; ')", "one text")),
+    ]
+    SILENT = [
+        Case("text = 'x' * 9\nwhile True:\n    text += text", line=3),
+        Case("n = 0\nfor c in chunks:\n    n += c", line=3),
+        Case("s = ''\ns += load()", line=2),
+        Case("s = ''\nfor c in chunks:\n    s += c\nbig = load()", line=4),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show the part that is added, written to a file."""
+        at = guilty_place(death)
+        for store in () if at is None else stores([at.scope]):
+            match store.statement:
+                case ast.AugAssign(op=ast.Add(), target=ast.Name() | ast.Attribute() as text, value=value) if (
+                    at is not None and store.statement is at.node and store.scope.loops_around(at.node)
+                ):
+                    origins = (one.node for one in all_origins(text, store.scope, death.code))
+                    names = (one for one in walk(value) if isinstance(one, ast.Name | ast.Attribute))
+                    begins = any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in origins)
+                    if begins and all(container_name(one) != store.container for one in names):
+                        why = f"{quote(at.text)} keeps all parts in one text, which is copied whenever it has to move."
+                        snippet = _FILE.format(name=store.container, value=store.scope.segment(value))
+                        yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
