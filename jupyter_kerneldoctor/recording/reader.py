@@ -27,6 +27,7 @@ from .events import (
 )
 from .journal import read_events, read_lines
 from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
+from .memory_wait import waits_for_memory
 from .model import End, ExitRequest, Kernel, Limit, Recording, ServerView
 from .private_files import read_part
 from .processes import ProcessIdentity, boot_id, identity_of, is_alive, namespaces
@@ -51,6 +52,9 @@ LAST_WORDS_S = 5.0
 
 SILENT_S = 60.0
 """The sidecar of a living kernel writes every few seconds. One that has not for so long has ended."""
+
+_STOPPED_S = 5.0
+"""One that has not for so long may have been stopped at the memory limit that it shares with the kernel."""
 
 
 def read(directory: Path) -> Recording:
@@ -80,8 +84,8 @@ def _observed(recording: Recording) -> Recording:
     process = recording.kernel.process
     if process.pid <= 0:
         return replace(recording, alive=None)
-    now = boot_id()
-    rebooted = None if None in (now, process.boot_id) else now != process.boot_id
+    boot = boot_id()
+    rebooted = None if None in (boot, process.boot_id) else boot != process.boot_id
     if recording.kernel.hostname not in (None, platform.node()):  # another machine, or another container of this one
         is_gone = recording.last_wall_s is not None and not _is_written(recording)
         return replace(recording, alive=False if is_gone else None, rebooted=None if rebooted else rebooted)
@@ -90,7 +94,11 @@ def _observed(recording: Recording) -> Recording:
     if not alive and recording.kernel.namespaces not in ((), tuple(namespaces())) and _is_written(recording):
         return replace(recording, alive=None, rebooted=rebooted)
     silent_s = time.monotonic() - recording.samples[-1].mono_s if alive and recording.samples else None
-    return replace(recording, alive=alive, recorder_alive=recorder, rebooted=rebooted, silent_s=silent_s)
+    seen = replace(recording, alive=alive, recorder_alive=recorder, rebooted=rebooted, silent_s=silent_s)
+    if silent_s is None or silent_s < _STOPPED_S:
+        return seen
+    now = waits_for_memory(recording.limits, time.monotonic())
+    return seen if now is None else replace(seen, system_states=(*seen.system_states, now))
 
 
 def _is_written(recording: Recording) -> bool:

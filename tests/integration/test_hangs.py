@@ -208,7 +208,10 @@ def test_a_cell_that_goes_on_is_no_longer_stuck(start_kernel) -> None:
 
 
 @requires.root
-def test_a_limit_with_the_killer_switched_off_is_a_stall(tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize("recorder", ["looks on", "is stopped, too"])
+def test_a_limit_with_the_killer_switched_off_is_a_stall(
+    tmp_path_factory: pytest.TempPathFactory, recorder: str
+) -> None:
     try:
         with memory_limit(200 << 20) as limit:
             control = limit.directory / "memory.oom_control" if limit.directory is not None else None
@@ -220,7 +223,10 @@ def test_a_limit_with_the_killer_switched_off_is_a_stall(tmp_path_factory: pytes
                 kernel.wait_recorded(lambda recording: recording.system_states)
                 control.write_text("1")
                 kernel.client.execute("x = 1\nbig = b'x' * 10**9")
-                deadline = time.monotonic() + 30
+                if recorder == "is stopped, too":
+                    kernel.wait_recorded(lambda recording: recording.running_cell)
+                    os.kill(kernel.sidecar_pid(), signal.SIGSTOP)
+                deadline = time.monotonic() + 60
                 while (answer := diagnose(kernel.recording())).cause.id == "no-death" and time.monotonic() < deadline:
                     time.sleep(0.5)
             finally:
