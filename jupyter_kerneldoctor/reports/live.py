@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ..diagnosis.texts.timeline import thin
+from ..diagnosis.texts.timeline import thin, unseen_peak
 from ..recording.events import Held, Namespace
 from ..recording.model import Cell, Limit, Recording
 from ..recording.samples import Sample
@@ -134,15 +134,14 @@ def summary(recording: Recording, *, with_cells: bool = False) -> Document:
 def document(recording: Recording, others: Iterable[Recording] = ()) -> Document:
     """Return what the panel shows; `others` are the other running kernels of this server."""
     start_s = recording.started_mono_s
-    samples = thin([sample for sample in recording.samples if own_bytes(sample) is not None], _POINTS)
-    room = headroom(recording)
+    room, points = headroom(recording), _points(recording)
     return {
         **summary(recording, with_cells=True),
         "timeline": {
             "started": "",
             "samples": {
-                "t_s": [round(sample.mono_s - start_s, 2) for sample in samples],
-                "memory_bytes": [own_bytes(sample) for sample in samples],
+                "t_s": [round(mono_s - start_s, 2) for mono_s, _ in points],
+                "memory_bytes": [memory for _, memory in points],
             },
             "limit": None if room is None else {"bytes": room.limit.bytes, "name": room.limit.name},
             "cells": [_times(cell, start_s) for cell in recording.cells[-_CELLS:]],
@@ -184,6 +183,18 @@ def use_of(recording: Recording, cell: Cell) -> Use:
         after = _rss(recording, end) or (during[-1] if during else None)
     seen = [value for value in (before, after, peak, *during) if value is not None]
     return Use(before, max(seen, default=None), after)
+
+
+def _points(recording: Recording) -> list[tuple[float, int]]:
+    """Return the curve: what was sampled, and of each cell the highest point where no sample saw it."""
+    samples = thin([sample for sample in recording.samples if own_bytes(sample) is not None], _POINTS)
+    points = [(sample.mono_s, memory) for sample in samples if (memory := own_bytes(sample)) is not None]
+    unseen = []
+    for cell in recording.cells[-_CELLS:]:
+        if cell.ended_mono_s is not None:
+            begin, end = bisect_left(points, (cell.started_mono_s,)), bisect_right(points, (cell.ended_mono_s, 1 << 63))
+            unseen += unseen_peak(cell, cell.ended_mono_s, points[begin:end])
+    return sorted(points + unseen)
 
 
 def _time(sample: Sample) -> float:

@@ -56,19 +56,18 @@ def measurements(recording: Recording) -> list[Sample]:
         if cell.ended_mono_s is not None:
             found.append(Sample(cell.ended_mono_s, cell.rss_after_bytes))
             during = measured[bisect_left(times, cell.started_mono_s) : bisect_right(times, cell.ended_mono_s)]
-            found += _unseen_peak(cell, cell.ended_mono_s, during)
+            seen = [(sample.mono_s, memory) for sample in during if (memory := sample.rss_bytes) is not None]
+            found += [Sample(*peak) for peak in unseen_peak(cell, cell.ended_mono_s, seen)]
     return sorted((sample for sample in found if sample.rss_bytes is not None), key=attrgetter("mono_s"))
 
 
-def _unseen_peak(cell: Cell, ended_mono_s: float, during: Sequence[Sample]) -> list[Sample]:
-    seen_at_most = max(cell.rss_before_bytes or 0, cell.rss_after_bytes or 0, *map(_memory, during))
-    if cell.peak_bytes is None or cell.peak_bytes <= seen_at_most:
-        return []
+def unseen_peak(cell: Cell, ended_mono_s: float, during: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Return when and how high a cell's highest point was, if it lies above these times and sizes."""
     begin, end = (cell.started_mono_s, cell.rss_before_bytes), (ended_mono_s, cell.rss_after_bytes)
-    measured = [begin, *((sample.mono_s, sample.rss_bytes) for sample in during), end]
-    seen = [(time_s, memory) for time_s, memory in measured if memory is not None]
-    when_s = time_of_unseen_peak(seen) if seen else (cell.started_mono_s + ended_mono_s) / 2
-    return [Sample(when_s, cell.peak_bytes)]
+    seen = [(time_s, memory) for time_s, memory in (begin, *during, end) if memory is not None]
+    if cell.peak_bytes is None or cell.peak_bytes <= max((memory for _, memory in seen), default=0):
+        return []
+    return [(time_of_unseen_peak(seen) if seen else (cell.started_mono_s + ended_mono_s) / 2, cell.peak_bytes)]
 
 
 def thin(samples: Sequence[Sample], points: int = POINTS) -> list[Sample]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -117,6 +118,18 @@ def test_a_cell_is_measured_by_the_kernel_or_by_the_samples() -> None:
     assert (first["took_bytes"], first["kept_bytes"]) == (900 * MIB - 10, 20)
     assert (second["peak_bytes"], second["took_bytes"], second["kept_bytes"]) == (600 * MIB, 450 * MIB, 250 * MIB)
     assert second["source"] == "  b = 1"
+
+
+def test_the_curve_has_the_peak_that_no_sample_saw() -> None:
+    took = Cell("a", 1, started_mono_s=2.5, ended_mono_s=4.5, rss_before_bytes=100, rss_after_bytes=300 * MIB)
+    samples = [sample(2, 100), sample(3, 200), sample(4, 700), sample(5, 300)]
+
+    unseen = document(recording(*samples, cells=(replace(took, peak_bytes=900 * MIB),)))["timeline"]["samples"]
+    seen = document(recording(*samples, cells=(replace(took, peak_bytes=700 * MIB),)))["timeline"]["samples"]
+
+    assert [memory // MIB for memory in unseen["memory_bytes"]] == [100, 200, 900, 700, 300]
+    assert unseen["t_s"] == sorted(unseen["t_s"])
+    assert [memory // MIB for memory in seen["memory_bytes"]] == [100, 200, 700, 300]
 
 
 def test_the_document_names_variables_children_and_neighbours() -> None:
