@@ -12,10 +12,11 @@ from support.kernels import LiveKernel
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.causes import all_causes
 from jupyter_kerneldoctor.recording.journal import JsonLines
-from jupyter_kerneldoctor.recording.layout import JOURNAL
+from jupyter_kerneldoctor.recording.layout import JOURNAL, create
 from jupyter_kerneldoctor.recording.reader import read
 from jupyter_kerneldoctor.recording.samples import Sample, SampleWriter
 from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,6 +80,11 @@ def diagnosing(work: Path) -> Iterator[Figure]:
     day = read(directory)
     whole = statistics.median(_timed_s(lambda: diagnose(day)) for _ in range(5))
     yield Figure("diagnosing the recording of a day, once it is read: processor time", whole * 1000, "ms", 100)
+    store = Store(work / "kept")
+    write_day(create(directory.name, work / "kept"))
+    PostMortems(store).document(directory.name)
+    opening = statistics.median(_timed_s(lambda: PostMortems(store).document(directory.name)) for _ in range(5))
+    yield Figure("opening the report of a day again, after a restart: processor time", opening * 1000, "ms", 200)
 
 
 def _timed_s(work: Callable[[], object]) -> float:
@@ -118,7 +124,7 @@ def _cells_of_a_day(directory: Path) -> None:
 
 
 def _samples_of_a_day(directory: Path, every_s: float = 0.25) -> int:
-    directory.mkdir()
+    directory.mkdir(exist_ok=True)
     writer = SampleWriter(directory)
     for tick in range(int(24 * 3600 / every_s)):
         rss = 2_000_000_000 + 150_000_000 * (tick % 13) + 70_000_000 * (tick % 7)

@@ -41,6 +41,9 @@ SERVER = "server.jsonl"
 ROW = "row.json"
 """Its row in lists, kept by whoever made it once the kernel had ended; made again when the rules are others."""
 
+REPORT = "report.json"
+"""Its report, kept in the same way where its recording is long."""
+
 ASKED = "asked"
 """Asks a sidecar that watches many kernels for the stacks of this one. It is empty; the sidecar removes it."""
 

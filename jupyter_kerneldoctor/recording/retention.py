@@ -10,7 +10,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from .layout import JOURNAL, ROW, is_id
+from .layout import JOURNAL, REPORT, ROW, is_id
 from .newest_cell import discard, file_of, settle, tidy
 from .private_files import open_file_in, recording, recordings
 from .processes import boot_id, identity_of, is_alive, namespaces
@@ -131,6 +131,6 @@ def _first_event(directory: int) -> dict[str, object]:
 
 def _silent_s(directory: int) -> float:
     """Return for how long nothing was written: machines or containers that share a home directory see only that."""
-    kept = (entry for entry in os.scandir(directory) if not entry.name.startswith(ROW))  # not written by its recorder
-    times = [entry.stat(follow_symlinks=False).st_mtime for entry in kept]
+    written = (entry for entry in os.scandir(directory) if not entry.name.startswith((ROW, REPORT)))  # by its recorder
+    times = [entry.stat(follow_symlinks=False).st_mtime for entry in written]
     return time.time() - max(times, default=os.fstat(directory).st_mtime)

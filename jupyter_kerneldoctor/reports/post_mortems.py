@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from binascii import crc32
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,15 +13,17 @@ from ..diagnosis import diagnose, load_rules
 from ..recording.layout import JOURNAL, started_wall_s
 from ..recording.private_files import HAS_DIRECTORIES, read_part, recording, recordings
 from ..recording.store import END_PATIENCE_S, Store, UnknownRecordingError, UnreadableRecordingError
-from . import kept_rows
+from . import kept_documents, kept_files, kept_rows
 from .garbage_collection import no_garbage_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from ..diagnosis.postmortem import PostMortem
     from ..recording.model import Recording
-    from .kept_rows import Row, Stamp
+    from .kept_files import Stamp
+    from .kept_rows import Row
 
 Document = dict[str, Any]
 
@@ -51,14 +54,14 @@ class PostMortems:
     """Diagnoses recordings on request.
 
     Rows of ended kernels are kept on disk and in memory until the recording's files change, so that no list diagnoses
-    all recordings; the newest documents are kept in memory. Safe to use from several threads: at worst two of them do
-    the same work.
+    all recordings, and so are the documents of long ones; the newest documents are kept in memory. Safe to use from
+    several threads: at worst two of them do the same work.
     """
 
     def __init__(self, store: Store | None = None) -> None:
         self.store = store or Store()
         self._rows: dict[str, tuple[Stamp, Row]] = {}
-        self._documents: dict[str, tuple[object, Document]] = {}
+        self._documents: dict[str, tuple[list[Any] | None, Document]] = {}
 
     def header(self, recording_id: str, patience_s: float = END_PATIENCE_S) -> Header:
         """Return which kernel a recording is about; wait for a missing first line. Raises UnknownRecordingError."""
@@ -84,21 +87,31 @@ class PostMortems:
 
     def document(self, recording_id: str) -> Document:
         """Return the post-mortem of a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
-        made_from = self._made_from(recording_id)
+        path = self.store.path(recording_id)
+        files, made_from = self._made_from(path)
         kept = self._documents.get(recording_id)
         if kept and made_from is not None and kept[0] == made_from:
             return kept[1]
-        found = self.store.open(recording_id)  # its disk may never answer, and the collector is the whole server's
+        document = None if made_from is None else kept_documents.read(path, made_from)
+        if document is None:
+            found = self.store.open(recording_id)
+            document = self._document(found)
+            if not _is_over(found):
+                return document
+            if made_from is not None:
+                kept_documents.write(path, document, made_from, files)
+        newest = list(self._documents.items())[1 - _KEPT_DOCUMENTS :]
+        self._documents = {**dict(newest), recording_id: (made_from, document)}
+        return document
+
+    def _document(self, found: Recording) -> Document:
+        # Not while it is read: its disk may never answer, and the collector is the whole server's.
         with no_garbage_collection():
             post_mortem = diagnose(found)
         if post_mortem.died and post_mortem.cell is not None:
             with suppress(Exception):  # what earlier recordings hold must not cost this one its report
                 post_mortem = self._with_recurrence(post_mortem, post_mortem.cell.source)
-        document = {**post_mortem.to_json(), **_start(found)}
-        if _is_over(found):
-            newest = list(self._documents.items())[1 - _KEPT_DOCUMENTS :]
-            self._documents = {**dict(newest), recording_id: (made_from, document)}
-        return document
+        return {**post_mortem.to_json(), **_start(found)}
 
     def prepare(self, rows: list[Row]) -> None:
         """Make the documents of the newest deaths in a list, which whoever reads the list asks for next."""
@@ -107,13 +120,14 @@ class PostMortems:
             with suppress(Exception):  # it is told to who asks for that one
                 self.document(row["recording"])
 
-    def _made_from(self, recording_id: str) -> object:
-        """Return a value that changes with a recording's files, and with the earlier ones; None where unknown."""
-        path = self.store.path(recording_id)
+    def _made_from(self, path: Path) -> tuple[Stamp, list[Any] | None]:
+        """Return a recording's files as they are, and a value that changes with them, or with the earlier ones."""
         if HAS_DIRECTORIES:
             with suppress(OSError), recording(path) as directory:
-                return kept_rows.stamp(directory), sorted(one for one in self.store.ids() if one < recording_id)
-        return None
+                files = kept_files.stamp(directory)
+                earlier = sorted(one for one in self.store.ids() if one < path.name)
+                return files, [files, crc32(repr(earlier).encode())]
+        return [], None
 
     def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:
         """Add the earlier deaths of the same cell. Only recordings that end with that cell are read in full."""
@@ -173,7 +187,7 @@ class PostMortems:
         with suppress(OSError), recordings(self.store.directory) as parent:
             for recording_id in ids:
                 with suppress(OSError), recording(recording_id, parent) as directory:
-                    now = kept_rows.stamp(directory)
+                    now = kept_files.stamp(directory)
                     known = self._rows.get(recording_id)
                     row = known[1] if known and known[0] == now else kept_rows.read(directory, recording_id, now)
                     if row is not None:
@@ -185,7 +199,7 @@ class PostMortems:
         path = self.store.path(recording_id)
         try:
             with recording(path) as directory:
-                before = kept_rows.stamp(directory)
+                before = kept_files.stamp(directory)
         except PermissionError as error:
             raise UnreadableRecordingError(recording_id, error) from None
         found = self.store.open(recording_id, patience_s)

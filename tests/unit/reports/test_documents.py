@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import json
 import types
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -17,6 +18,7 @@ from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
 from jupyter_kerneldoctor.reports.documents import RecordingRow, Report
 from jupyter_kerneldoctor.reports.inspection import describe
+from jupyter_kerneldoctor.reports.kept_documents import is_a
 from jupyter_kerneldoctor.reports.live import document, summary
 from jupyter_kerneldoctor.reports.live_documents import Inspection, LiveDetail, LiveSummary
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
@@ -74,6 +76,7 @@ def test_the_report_of_each_cause_is_as_it_is_described():
     reports = [diagnose(recording).to_json() for recording in made]
 
     assert [one for report in reports for one in differences(report, Report)] == []
+    assert all(is_a(Report, json.loads(json.dumps(report))) for report in reports)  # or none would be kept
     for name in ("statement", "fixes", "incidents", "cell"):
         assert any(report[name] for report in reports), name
 

@@ -13,7 +13,7 @@ from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.retention import Policy, prune
 from jupyter_kerneldoctor.recording.store import Store
-from jupyter_kerneldoctor.reports import kept_rows, post_mortems
+from jupyter_kerneldoctor.reports import kept_files, post_mortems
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_it_is_judged_again_by_other_rules_and_after_a_change(
     rows(directory)
     (directory / layout.SERVER).write_text('{"event": "exit", "returncode": -9, "wall_s": 3.0, "mono_s": 3.0}\n')
     rows(directory)
-    monkeypatch.setattr(kept_rows, "rules", lambda: "others")
+    monkeypatch.setattr(kept_files, "rules", lambda: "others")
     rows(directory)
 
     assert judged == [ID] * 3
@@ -76,7 +76,7 @@ def test_a_kernel_that_runs_has_none(tmp_path: Path) -> None:
 def forged(directory: Path, **fields: Any) -> None:
     path = directory / layout.ROW
     kept = json.loads(path.read_text())
-    path.write_text(json.dumps({**kept, "row": {**kept["row"], **fields}}))
+    path.write_text(json.dumps({**kept, "made": {**kept["made"], **fields}}))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_links_and_pipes_are_not_followed(directory: Path, tmp_path: Path) -> No
     (directory / layout.ROW).rename(tmp_path / "elsewhere")
     (directory / layout.ROW).symlink_to(tmp_path / "elsewhere")
     forged_row = json.loads((tmp_path / "elsewhere").read_text())
-    forged_row["row"]["headline"] = "forged"
+    forged_row["made"]["headline"] = "forged"
     (tmp_path / "elsewhere").write_text(json.dumps(forged_row))
     begun = time.monotonic()
 
@@ -142,7 +142,7 @@ def test_a_directory_that_cannot_be_written_is_listed_all_the_same(directory: Pa
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(kept_rows.os, "rename", refuse)
+    monkeypatch.setattr(kept_files.os, "rename", refuse)
 
     assert [row["recording"] for row in rows(directory)] == [ID]
     assert not (directory / layout.ROW).exists()
