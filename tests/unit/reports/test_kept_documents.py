@@ -1,4 +1,4 @@
-"""The report of a long recording that has ended is made once; what stands in its place is believed only if it is one."""
+"""The report of a long recording that has ended is made once; what stands in its place counts only where it is one."""
 
 from __future__ import annotations
 
