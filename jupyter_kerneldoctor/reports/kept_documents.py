@@ -26,7 +26,7 @@ _LONG_BYTES = 512 << 10
 
 def read(path: Path, made_from: list[Any]) -> dict[str, Any] | None:
     """Return the report of a recording; None where there is none that these rules made of this."""
-    report = None
+    report: Any = None
     with suppress(OSError), recording(path) as directory:
         report = kept_files.read(directory, REPORT, made_from, _MOST_BYTES)
     return report if is_a(Report, report) and report["recording"] == path.name else None
