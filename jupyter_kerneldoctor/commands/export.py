@@ -29,7 +29,7 @@ def export(options: Namespace) -> None:
     with reading(recording_id):
         packed = _packed(store, recording_id, redaction)
     try:
-        with target.open("xb") as file:
+        with open(target, "xb", opener=_for_the_user_alone) as file:
             file.write(packed)
     except FileExistsError:
         raise FileExistsAlreadyError(target) from None
@@ -45,6 +45,10 @@ _CONTENT = {
     "the machine. It contains the file and function names of stacks. `--with-code` packs everything.",
     True: "It contains your code and what the program printed: read it before you share it.",
 }
+
+
+def _for_the_user_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)  # /tmp is a usual place, and with the code others could read it there
 
 
 def _packed(store: Store, recording_id: str, redaction: Redaction | None) -> bytes:

@@ -133,6 +133,11 @@ def test_what_is_not_there(command, capsys):
     assert "`jupyter kerneldoctor list`" in capsys.readouterr().err
 
 
+def test_an_export_is_for_the_user_alone(private, tmp_path):
+    main(["export", private, "--with-code", "--output", str(tmp_path / "it.zip")])
+    assert (tmp_path / "it.zip").stat().st_mode & 0o777 == 0o600
+
+
 def test_an_export_into_a_directory_has_its_usual_name(private, tmp_path):
     assert main(["export", private, "-o", str(tmp_path)]) == 0
     assert zipfile.is_zipfile(tmp_path / f"kerneldoctor-{private}.zip")
