@@ -132,12 +132,13 @@ def assemble(
     request = by_kind.get("exit_request", [None])[0]
     gpus = newest("gpus")
     log = newest("kernel_log")
-    end = build(End, _end(newest("end") or (newest("end_begun") if log else {}), log))
+    kernel = _kernel(recording_id, start)
+    end = build(End, _end(newest("end") or (newest("end_begun") if log else {}), log, kernel.process.pid))
     words = tuple(sorted(build_all(Output, list(output)), key=lambda piece: piece.mono_s))
     walls = [wall_s for event in events if (wall_s := number(event.get("wall_s"))) is not None]
     return Recording(
         id=recording_id,
-        kernel=_kernel(recording_id, start),
+        kernel=kernel,
         sidecar=identity_of(start.get("sidecar")),
         started_mono_s=number(start.get("mono_s")) or 0.0,
         started_wall_s=number(start.get("wall_s")) or 0.0,
@@ -200,10 +201,17 @@ def _kernel(recording_id: str, start: Event) -> Kernel:
     return build(Kernel, {**start, "process": identity}) or Kernel(identity)
 
 
-def _end(end: Event, log: Event) -> Event | None:
+def _end(end: Event, log: Event, pid: int) -> Event | None:
     """Return the end, with what the operating system logged of it; its log alone may tell of one, too."""
     late = {"kernel_log": log["lines"]} if "lines" in log and "kernel_log" not in end else {}
-    return {**(end or {**log, "kind": "unknown"}), **late} if end or late else None
+    return {**(end or {**log, **_logged_status(late, pid)}), **late} if end or late else None
+
+
+def _logged_status(log: Event, pid: int) -> Event:
+    """Return the status of a process whose kill the operating system logged; it is unknown otherwise."""
+    if any(f"Killed process {pid} " in str(line) for line in log.get("kernel_log") or ()):
+        return {"kind": "signal", "signal": "SIGKILL", "source": "the system's log"}
+    return {"kind": "unknown"}
 
 
 def _crash_text(words: tuple[Output, ...], end: End | None) -> str:

@@ -62,6 +62,7 @@ def test_the_log_makes_it_certain() -> None:
     found = diagnose(observe(assemble("20261121T032101Z-4711-ab12cd", [START, CELL, logged])))
 
     assert (found.cause.id, found.cause.certainty.word) == ("oom-cgroup", "proven")
+    assert (found.end.kind, found.end.signal) == ("signal", "SIGKILL")
     assert found.cell.source == "fill()"
 
 
