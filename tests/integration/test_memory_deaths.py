@@ -10,8 +10,9 @@ from support import requires
 from jupyter_kerneldoctor.diagnosis import diagnose
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Recording
     from support.kernels import LiveKernel
+
+    from jupyter_kerneldoctor.recording.model import Recording
 
 pytestmark = requires.linux
 
