@@ -1,6 +1,7 @@
 """Windows of a series that are taken one step after the other: `x[i:i + width]` for each `i`."""
 
 import ast
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..code.calls import plain_names
@@ -53,6 +54,46 @@ def windows(node: ast.For | ast.Call, scope: Scope) -> list[Windows]:
                 if at in texts and len(width) == len(last) - len(first) > 0 and at not in named:
                     found.append(Windows(part, at, count, tuple(offset), tuple(width)))
     return found
+
+
+class Appended(NamedTuple):
+    """Windows that a loop puts into a list: `X.append(x[i:i + width])`, or `x[i - width:i]`."""
+
+    part: ast.Subscript
+    name: str
+    width: ast.expr
+
+
+def appended_windows(loop: ast.AST) -> Iterator[Appended]:
+    """Yield the windows that a loop over a range puts into lists, one step at a time."""
+    match loop:
+        case ast.For(target=ast.Name(id=at), iter=ast.Call(func=ast.Name(id="range"), args=[_] | [_, _])):
+            pass
+        case _:
+            return
+    for statement in loop.body:
+        match statement:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value])):
+                for part in walk(value):
+                    width = _width(part, at) if isinstance(part, ast.Subscript) else None
+                    if isinstance(part, ast.Subscript) and width is not None:
+                        yield Appended(part, name, width)
+
+
+def _width(part: ast.Subscript, at: str) -> ast.expr | None:
+    """Return how long a window at `i` is, where that is the same for each; None for what is no window."""
+    cut = part.slice.elts[0] if isinstance(part.slice, ast.Tuple) and part.slice.elts else part.slice
+    match cut:
+        case (
+            ast.Slice(
+                lower=ast.Name(id=first), upper=ast.BinOp(left=ast.Name(id=last), op=ast.Add(), right=width), step=None
+            )
+            | ast.Slice(
+                lower=ast.BinOp(left=ast.Name(id=first), op=ast.Sub(), right=width), upper=ast.Name(id=last), step=None
+            )
+        ) if first == last == at and at not in plain_names(width):
+            return width
+    return None
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:

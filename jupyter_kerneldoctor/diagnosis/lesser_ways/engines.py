@@ -14,7 +14,14 @@ _POLARS = is_method_of("polars")
 
 def _joins(call: Call, death: Death) -> bool | Mapping[str, str]:
     on = call.argument("on", 1)
+    if _crosses(call, death):
+        return False
     return {"on": call.scope.segment(on) if on is not None else "'key'"} if _POLARS(call, death) else False
+
+
+def _crosses(call: Call, death: Death) -> bool:
+    how = call.argument("how", 2)
+    return isinstance(how, ast.Constant) and how.value == "cross" and bool(_POLARS(call, death))
 
 
 def _of_arrow(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -56,6 +63,21 @@ WAYS = (
             says=("b.group_by('id')", "c = (a.lazy().join(b.lazy(), on='id')"),
         ),
         _joins,
+    ),
+    LesserWay(
+        (".join",),
+        "Join by the condition, or some rows at a time: join_where",
+        "pairs each row with each.",
+        "{to} = {table}.lazy().join_where({of0}.lazy(), pl.col('x') < pl.col('y'))  # your own condition\n"
+        "{to} = {to}.collect(engine='streaming')\n\n# or some rows at a time, filtered at once\n"
+        "parts = [part.join({a0}, how='cross').filter(...) for part in {table}.iter_slices(1000)]\n"
+        "{to} = pl.concat(parts)",
+        Case(
+            "import polars as pl\na = pl.DataFrame()\nb = pl.DataFrame()",
+            "c = a.join(b, how='cross')",
+            says=("a.lazy().join_where(b.lazy()", "iter_slices(1000)"),
+        ),
+        _crosses,
     ),
     LesserWay(
         (".to_dicts", ".rows"),

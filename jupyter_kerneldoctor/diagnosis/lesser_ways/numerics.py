@@ -27,6 +27,17 @@ WAYS = (
         Case("import librosa", "y, sr = librosa.load('a.wav')", says=("offset=start",)),
     ),
     LesserWay(
+        ("scipy.linalg.toeplitz", "scipy.linalg.circulant", "scipy.linalg.hankel"),
+        "Calculate with its first column, or a view: no full matrix",
+        "writes the same few numbers again and again.",
+        "from scipy.linalg import matmul_toeplitz, solve_toeplitz\n\n"
+        "y = matmul_toeplitz({a0}, x)  # the product with a Toeplitz matrix\n"
+        "x = solve_toeplitz({a0}, y)  # and the solution of its equations\n\n"
+        "# shifted copies of a series, as in a Hankel matrix, are a view:\n"
+        "windows = np.lib.stride_tricks.sliding_window_view(series, 500)",
+        Case("from scipy.linalg import toeplitz", "R = toeplitz(r)", says=("solve_toeplitz(r, y)",)),
+    ),
+    LesserWay(
         ("scipy.cluster.hierarchy.linkage",),
         "Cluster a sample, or with a method that does not compare all pairs",
         "makes a number for each pair of rows.",

@@ -1,12 +1,14 @@
 import ast
 from collections.abc import Iterator
+from itertools import repeat
 
 from ...code.arrays import Value
 from ...code.scopes import Scope
 from ...edits import Changes, remove, replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.numpy import is_array
-from ...frameworks.windows import Windows, is_only_filled, put_into, windows
+from ...frameworks.windows import Appended, Windows, appended_windows, is_only_filled, put_into, windows
+from ...place import grew_in
 from ...units import quote
 
 _MAKERS = ("numpy.empty", "numpy.zeros")
@@ -16,6 +18,10 @@ _FILL = (
     "    for i in range(n):\n        X[i] = s[i:i + w]\n        y[i] = s[i + w + h]\n    return X, y"
 )
 _MORE_AXES = "# of more columns: np.lib.stride_tricks.sliding_window_view(table, width, axis=0).swapaxes(1, 2)"
+_LIST = (
+    "import numpy as np\ndef cut(data, n):\n    X, y = [], []\n    for i in range(n, len(data)):\n"
+    "        X.append(data[i - n:i, 0])\n        y.append(data[i, 0])\n    return np.array(X), np.array(y)"
+)
 
 
 class WindowsAsView(Fix):
@@ -53,6 +59,11 @@ class WindowsAsView(Fix):
             becomes="W = np.lib.stride_tricks.sliding_window_view(load, 60)[:len(load) - 60]",
         ),
         Case(
+            _LIST,
+            "X, y = cut(data, 60)",
+            says=("sliding_window_view(data, n, axis=0)", "X = windows[:-1]"),
+        ),
+        Case(
             "import numpy as np",
             "W = np.stack([t[i + 1 : i + 1 + 60] for i in range(n)])",
             says=("sliding_window_view(t[1:], 60)[:n]", "axis=0"),
@@ -60,6 +71,8 @@ class WindowsAsView(Fix):
     ]
     SILENT = [
         Case("import numpy as np", "W = np.array([x[i : i + 60] for i in range(0, n, 60)])"),
+        Case(_LIST.replace("data[i - n:i, 0]", "data[i]"), "X, y = cut(data, 60)"),
+        Case(_LIST.replace("np.array(X)", "len(X)"), "X, y = cut(data, 60)"),
         Case("import numpy as np", "W = np.array([x[i : 2 * i] for i in range(n)])"),
         Case(_FILL.replace("return", "X -= 1\n    return"), "X, y = cut(load(), 168, 24)"),
         Case(
@@ -70,10 +83,39 @@ class WindowsAsView(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put the view in the place of what is filled or gathered."""
         for scope in death.code.running if death.is_of_this_cell else ():
-            for node in scope.nodes:
-                found = windows(node, scope) if isinstance(node, ast.For | ast.Call) else []
-                if found and isinstance(node, ast.For | ast.Call) and death.was_running(node, scope):
+            for node in (one for one in scope.nodes if isinstance(one, ast.For | ast.Call)):
+                if (found := windows(node, scope)) and death.was_running(node, scope):
                     yield from _as_views(node, found, scope, death)
+                for one in appended_windows(node):
+                    stacked = [call for call in scope.calls if _stacks(call, one.name, scope, death)]
+                    if stacked and any(map(_took_memory, [node, *stacked], repeat(scope), repeat(death))):
+                        yield _of_a_list(one, scope, death)
+
+
+def _took_memory(node: ast.For | ast.Call, scope: Scope, death: Death) -> bool:
+    return death.was_running(node, scope) and grew_in(death, node, scope) is not False
+
+
+def _stacks(call: ast.Call, name: str, scope: Scope, death: Death) -> bool:
+    """Whether a call makes an array of a list."""
+    match call.args[:1]:
+        case [ast.Name(id=given)] if given == name:
+            return death.code.qualified(call.func, scope) in _STACKERS
+    return False
+
+
+def _of_a_list(found: Appended, scope: Scope, death: Death) -> Proposal:
+    """Say how windows that are put into a list are taken as a view."""
+    series, width = scope.segment(found.part.value), scope.segment(found.width)
+    series = f"{series[:-5]}.to_numpy()" if series.endswith(".iloc") else series
+    why = f"{quote(scope.segment(found.part))} is kept for each step: in the array each value is there as often as a "
+    why += "window is long. A view of the windows takes no memory; it may only be read."
+    snippet = (
+        f"windows = np.lib.stride_tricks.sliding_window_view({series}, {width}, axis=0)  # a view: no copy\n"
+        f"{found.name} = windows[:-1]  # of more columns: windows[:-1].swapaxes(1, 2)\n"
+        "print({0}.shape)  # compare it with the one that you had in mind".replace("{0}", found.name)
+    )
+    return Proposal((), why, death.memory.missing_bytes, snippet=snippet)
 
 
 def _as_views(node: ast.For | ast.Call, found: list[Windows], scope: Scope, death: Death) -> Iterator[Proposal]:

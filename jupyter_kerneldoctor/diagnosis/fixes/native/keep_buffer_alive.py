@@ -86,6 +86,13 @@ class KeepBufferAlive(Advice):
             says=("`data.ctypes.data`", "the end of `Frame.__init__`", "self.data = data"),
         ),
         Case(
+            "import ctypes\nimport numpy as np",
+            "def make(n):\n    buf = np.arange(n)\n    return buf.ctypes.data, n\nat, n = make(9)",
+            "np.ctypeslib.as_array(ctypes.cast(at, ctypes.POINTER(ctypes.c_double)), (n,)).sum()",
+            cause="segfault",
+            says=("`buf.ctypes.data`", "the end of `make`", "return buf.ctypes.data, n, buf"),
+        ),
+        Case(
             "import ctypes\nlib = ctypes.CDLL(None)\nHANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int)\nclass Count:\n"
             "    def install(self, n):\n        lib.signal(n, HANDLER(self.hit))",
             "Count().install(12)\nos.kill(os.getpid(), 12)",
@@ -217,9 +224,9 @@ def _of_local(death: Death) -> dict[str, str] | None:
                 case ast.Attribute(attr="data", value=ast.Attribute(attr="ctypes", value=ast.Name(id=name))):
                     match scope.statement_of(node):
                         case ast.Return(value=ast.expr() as value):
-                            keeper = (
-                                f"return {scope.segment(value)}, {name}  # keep both as long as the address is used"
-                            )
+                            given = scope.segment(value).removeprefix("(").removesuffix(")")
+                            given = given if isinstance(value, ast.Tuple) else scope.segment(value)
+                            keeper = f"return {given}, {name}  # keep both as long as the address is used"
                         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
                             keeper = f"self.{name} = {name}  # keeps the memory as long as the object with the address"
                         case _:
@@ -233,6 +240,8 @@ def _of_local(death: Death) -> dict[str, str] | None:
 def _is_address(value: ast.expr, node: ast.expr) -> bool:
     """Whether a value is the address, as it is or with another type; any other function gives something else."""
     match value:
+        case ast.Tuple(elts=several):
+            return any(_is_address(one, node) for one in several)
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=given):
             return name in _CASTS and node in given
     return value is node
