@@ -1,16 +1,18 @@
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.scopes import Scope
 from ...code.trees import walk
-from ...edits import EditRefusedError, insert_after
+from ...edits import Changes, EditRefusedError, insert_after
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...place import guilty_place
 from ...units import enumeration, quote, size
 
+_ENOUGH = 0.4  # of what was missing: with less the cell would only die a few lines later
 _TYPES = ("DataFrame", "Series", "ndarray")
 _KEEPERS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Starred, ast.Return, ast.Yield, ast.AugAssign)
 """What stands around a name that is given on, so that something else holds the object, too."""
@@ -18,6 +20,7 @@ _RUN_LATER = (ast.Lambda, ast.GeneratorExp, ast.FunctionDef, ast.AsyncFunctionDe
 _ADDERS = ("append", "add", "extend", "insert", "put", "setdefault", "update")
 _CELL = "df1 = df.dropna()\ndf2 = df1.assign(k=1)\ndf3 = df2.sort_values('k')\nprint(df3)"
 _HELD = [Held(-0.5, 2, (NamedObject("df1", "pandas.DataFrame", 800 * MIB, grew_bytes=800 * MIB),))]
+_SMALL = [Held(-0.5, 2, (NamedObject("df1", "pandas.DataFrame", 400 * MIB, grew_bytes=400 * MIB),))]
 
 
 class DeleteAfterLastUse(Fix):
@@ -25,6 +28,7 @@ class DeleteAfterLastUse(Fix):
 
     What it does: `df2 = df1.assign(...)` leaves `df1` in memory for as long as it has its name, to the end of the cell
     and after. The edit writes `del df1` behind the last line that uses it, and does so for all tables of such a chain.
+    Where they are less than two fifths of what was missing, it is advice.
 
     When it is offered: Memory ran out in a cell or function that makes one table of another, and an earlier one, which
     is not used any more, is a good part of what was missing.
@@ -43,7 +47,8 @@ class DeleteAfterLastUse(Fix):
             becomes="df1 = df.dropna()\ndf2 = df1.assign(k=1)\ndel df1\n"
             "df3 = df2.sort_values('k')\ndel df2\nprint(df3)",
             says=("`df1` (800 MiB)",),
-        )
+        ),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", _CELL, line=3, held=_SMALL, says=("del df1",)),
     ]
     SILENT = [
         Case("df = load()", _CELL, line=3),  # nothing was seen to hold memory
@@ -64,17 +69,18 @@ class DeleteAfterLastUse(Fix):
         here = next((place for place, one in enumerate(body) if one is at.node), None)
         ends = {name: last for name, last in _last_uses(at.scope, death) if last + 1 < len(body)}
         gone = [name for name, last in ends.items() if here is not None and last < here and held.get(name)]
-        if not gone or sum(held[name] for name in gone) < missing // 10:
+        saved = sum(held[name] for name in gone)
+        if saved < missing // 10:
             return
-        try:
-            edits = tuple(
-                change for name, last in ends.items() for change in insert_after(at.scope, body[last], f"del {name}")
-            )
-        except EditRefusedError:
-            edits = ()
+        edits: Changes = ()
+        with suppress(EditRefusedError):
+            if saved >= _ENOUGH * missing:
+                edits = tuple(
+                    one for name, last in ends.items() for one in insert_after(at.scope, body[last], f"del {name}")
+                )
         told = enumeration([f"{quote(name)} ({size(held[name])})" for name in gone])
         why = f"{told} stayed in memory after the last line that uses it. Cells that come later may need it again."
-        yield Proposal(edits, why, sum(held[name] for name in gone), snippet=f"del {', '.join(gone)}")
+        yield Proposal(edits, why, saved, snippet=f"del {', '.join(gone)}  # and so with each that is used no more")
 
 
 def _is_table(kind: str | None) -> bool:
