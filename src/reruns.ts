@@ -49,6 +49,7 @@ export class Reruns implements IReruns {
       return;
     }
     const { content, sessionContext } = place.panel;
+    const before = this._live.shown?.recording;
     this._set(report, { kind: 'running' });
     try {
       await sessionContext.restartKernel();
@@ -61,35 +62,40 @@ export class Reruns implements IReruns {
         place.cells,
         sessionContext
       );
-      await this._measured();
-      this._set(report, ran ? this._lived(report) : { kind: 'failed' });
+      if (!ran) {
+        throw new Error('A cell raised an exception.');
+      }
     } catch {
       this._set(report, { kind: 'failed' });
+      return;
     }
+    await this._measure(report, place.cells.filter(hasNumber), before);
   }
 
-  /** Wait for what the server tells of the cells, which comes once a second. */
-  private async _measured(): Promise<void> {
-    const before = this._live.shown;
-    for (let i = 0; i < 25 && this._live.shown?.recording; i++) {
-      const { running } = this._live.shown;
-      if (!running && this._live.shown !== before) {
+  /** Say that it lived, and add the figures once the server tells of the last cell: a busy machine takes its time. */
+  private async _measure(
+    report: IReport,
+    cells: Cell[],
+    before: string | undefined
+  ): Promise<void> {
+    const lived: Rerun = { kind: 'lived', peak_bytes: null, limit_bytes: null };
+    this._set(report, lived);
+    const last = cells[cells.length - 1]?.model.id;
+    for (let i = 0; i < 150 && this.stateOf(report) === lived; i++) {
+      const { shown } = this._live;
+      const isNew =
+        shown?.kernel_id === report.kernel_id && shown.recording !== before;
+      const told = isNew ? (shown.cells ?? []) : [];
+      if (told.some(cell => cell.cell_id === last && cell.end_s !== null)) {
+        this._set(report, {
+          kind: 'lived',
+          peak_bytes: Math.max(...told.map(cell => cell.peak_bytes ?? 0)),
+          limit_bytes: shown?.limit?.bytes ?? null
+        });
         return;
       }
       await new Promise(resolve => setTimeout(resolve, 200));
     }
-  }
-
-  private _lived(report: IReport): Rerun {
-    const { shown } = this._live;
-    const known =
-      shown?.kernel_id === report.kernel_id && shown.is_recorded ? shown : null;
-    const peaks = (known?.cells ?? []).map(cell => cell.peak_bytes ?? 0);
-    return {
-      kind: 'lived',
-      peak_bytes: peaks.length > 0 ? Math.max(...peaks) : null,
-      limit_bytes: known?.limit?.bytes ?? null
-    };
   }
 
   /** Find the cells up to the one that died, else to the one that a fix changes. */
