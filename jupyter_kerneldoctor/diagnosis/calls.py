@@ -37,6 +37,15 @@ _MOST_STEPS = 8
 _RUNS = ("fit", "fit_transform", "fit_predict", "transform", "predict", "predict_proba", "score")
 """Methods that run an estimator of scikit-learn."""
 
+_FITTERS = tuple(
+    f"sklearn.model_selection.{name}"
+    for name in (
+        *("cross_validate", "cross_val_score", "cross_val_predict", "learning_curve", "validation_curve"),
+        "permutation_test_score",
+    )
+)
+"""Functions that fit the estimator they are given first to the rows they are given next."""
+
 
 def calls_at(death: Death, *functions: str) -> Iterator[Call]:
     """Yield the calls of these functions that may have been running at the death, where the cell took the memory."""
@@ -105,22 +114,38 @@ def ran_in(death: Death, *parts: str) -> bool:
 
 
 def makers(death: Death, *functions: str) -> Iterator[tuple[Call, Call]]:
-    """Yield the calls of these classes whose objects a running `fit`, `transform` or the like uses, and the use."""
+    """Yield the calls of these classes whose objects a running `fit`, `transform` or the like uses, and the use.
+
+    A `cross_validate(model, X, y)` is a use like `model.fit(X, y)`; no text can be replaced there.
+    """
     found: dict[ast.Call, tuple[Call, Call]] = {}
     runs: list[Call] = []
     for scope in death.code.running if death.is_of_this_cell else ():
         for call in scope.calls:
             match call.func:
                 case ast.Attribute(attr=method, value=owner) if method in _RUNS and death.was_running(call, scope):
-                    runs.append(Call(call, scope, method))
-                    for one, where in all_origins(owner, scope, death.code, parts=True):
-                        name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
-                        if isinstance(one, ast.Call) and name in functions:
-                            found[one] = Call(one, where, name), Call(call, scope, method)
+                    used = Call(call, scope, method)
+                case _ if (fit := _fitted(call, scope, death)) is not None:
+                    owner, used = call.args[0], fit
+                case _:
+                    continue
+            runs.append(used)
+            for one, where in all_origins(owner, scope, death.code, parts=True):
+                name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+                if isinstance(one, ast.Call) and name in functions:
+                    found[one] = Call(one, where, name), used
     for made in death.code.calls(*functions) if runs and not found else ():  # a step of a pipeline, say
         if ran_in(death, f"/{made.name.rpartition('.')[0].replace('.', '/')}/"):
             found[made.node] = made, runs[-1]
     yield from found.values()
+
+
+def _fitted(call: ast.Call, scope: Scope, death: Death) -> Call | None:
+    """Return what a running `cross_validate(model, X, y)` does with the model: `model.fit(X, y)`."""
+    if not call.args or death.code.qualified(call.func, scope) not in _FITTERS or not death.was_running(call, scope):
+        return None
+    fit = ast.Call(ast.Attribute(call.args[0], "fit", ast.Load()), call.args[1:], call.keywords)
+    return Call(fit, scope, "fit")
 
 
 def network_call_at(death: Death) -> tuple[ast.Call, Scope] | None:

@@ -10,6 +10,7 @@ from ..units import cell_name
 from .frame_names import FrameNames
 from .memory import Memory
 
+CONTAINERS = ("list", "dict", "set", "collections.deque", "collections.defaultdict")
 _WORTH_TELLING_BYTES = 10 << 20
 _MOST = 10
 _MEASURED = 1.1  # sizes of objects are rounded, and resident memory lags behind
@@ -37,7 +38,9 @@ def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
 
 
 def _keeps_graphs(one: NamedObject) -> bool:
-    return one.with_graph and (one.items or 0) > (one.items_before or 0)
+    gets_longer = (one.items or 0) > (one.items_before or 0)
+    is_filled = one.item_type in CONTAINERS and (one.grew_bytes or 0) > 0  # `log["loss"].append(x)`
+    return one.with_graph and (gets_longer or is_filled)
 
 
 def _since(one: NamedObject, before: Mapping[str, NamedObject], growth_bytes: int | None) -> NamedObject:

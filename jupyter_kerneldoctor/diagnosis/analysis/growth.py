@@ -14,7 +14,7 @@ from ..code.notebook import Notebook
 from ..code.stores import Store
 from ..postmortem import Grown, Statement
 from .frame_names import FrameNames
-from .grown_objects import grown_objects, largest_objects
+from .grown_objects import CONTAINERS, grown_objects, largest_objects
 from .memory import Memory
 from .memory_shape import Shape
 from .peaks import Peaks, peaks
@@ -23,7 +23,6 @@ from .user_frames import user_frames
 
 _HELD = 0.3  # the last look may have been when half of the growth had come
 _STEPS = 8  # items that a container must have gained, or times that memory rose: fewer may belong to one step of a loop
-_CONTAINERS = ("list", "dict", "set", "collections.deque", "collections.defaultdict")
 INNER = ("forward", "call", "__call__")
 """Methods that run once in each step: what their local containers keep is given back at its end."""
 
@@ -111,7 +110,7 @@ class Growth:
         return unmeasured[0] if len(unmeasured) == 1 and self.goes_on else None
 
     def _keeps(self, one: Grown) -> bool:
-        gets_longer = self.items_gained(one) > 0 or one.item_type in _CONTAINERS or is_queue(one)
+        gets_longer = self.items_gained(one) > 0 or one.item_type in CONTAINERS or is_queue(one)
         return gets_longer and (one.with_graph or self.held_share(one) >= _HELD)
 
     def _is_fleeting(self, one: Grown) -> bool:

@@ -35,7 +35,8 @@ def store_that_grew(growth: Growth) -> Store | None:
         named = [one for one in stores(running) if _is_same(one.container, growth.container.name)] or [
             one for one in stores(near) if _is_same(one.container, growth.container.name)
         ]
-        return max(named, key=lambda one: _nearness(growth, one, growth.container), default=None)
+        container = growth.container
+        return max(named, key=lambda one: _nearness(growth, one, container), default=None)
     largest = next(iter(growth.objects), None)
     if largest is not None and growth.held_share(largest) >= LITTLE and largest.length is None and not largest.shape:
         found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
@@ -68,12 +69,13 @@ def _charged_functions(growth: Growth) -> Iterator[Scope]:
                 yield scope
 
 
-def _nearness(growth: Growth, store: Store, container: Grown | None) -> tuple[bool, bool, int]:
-    """Prefer what stands in the function that holds the container, in a loop, and where memory grew."""
-    here = container is not None and f" {store.scope.function}," in f"{container.where}"
+def _nearness(growth: Growth, store: Store, container: Grown) -> tuple[bool, bool, bool, int]:
+    """Prefer what keeps graphs, what stands in the function that holds the container, in a loop, where memory grew."""
+    of_graphs = container.with_graph and any(one.statement is store.statement for one in growth.graphs(growth.code))
+    here = f" {store.scope.function}," in f"{container.where}"
     at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
     own = sum(one.bytes for one in growth.charged if is_at(one.statement, at))
-    return here, bool(store.scope.loops_around(store.statement)), own
+    return of_graphs, here, bool(store.scope.loops_around(store.statement)), own
 
 
 def _keeps(growth: Growth, store: Store, top: Statement) -> bool:

@@ -175,7 +175,10 @@ def _is_part(data: ast.expr, call: ast.AST, scope: Scope, origins: Origins, dept
     stored = (one for loop in around for one in walk(loop) if isinstance(one, ast.Name))
     if depth > 3 or any(one.id in names for one in stored if isinstance(one.ctx, ast.Store)):
         return True
-    for outer, caller in origins.calls_of(scope) if not scope.is_cell and names & {*scope.parameters} else ():
+    calls = origins.calls_of(scope) if not scope.is_cell and names & {*scope.parameters} else []
+    if not calls and names & {*scope.parameters}:
+        return True  # who calls it is not seen: `df["x"].map(embed)`
+    for outer, caller in calls:
         given = [value for name, value in origins.arguments(outer, scope).items() if name in names]
         if caller is not scope and any(_is_part(one, outer, caller, origins, depth + 1) for one in given):
             return True

@@ -105,7 +105,7 @@ def _asks_for_gradients(statement: ast.Assign) -> bool:
 
 def without_gradients(statement: ast.stmt, scope: Scope, code: Notebook) -> Changes:
     """Put a statement under `torch.no_grad()`; import PyTorch at the top of its cell where no cell did by name."""
-    name = _name_of_torch(code)
+    name = name_of_torch(code)
     top, wrapped = code.module(scope.cell), wrap(scope, [statement], f"with {name or 'torch'}.no_grad():")
     if name is not None or top is None:
         return wrapped
@@ -113,7 +113,8 @@ def without_gradients(statement: ast.stmt, scope: Scope, code: Notebook) -> Chan
     return insert_before(top, first, "import torch") + wrapped
 
 
-def _name_of_torch(code: Notebook) -> str | None:
+def name_of_torch(code: Notebook) -> str | None:
+    """Return the name by which the cells know PyTorch; None where none imported it as a whole."""
     for scope in code.mentioning("torch"):
         for name, bound in scope.bindings.items():
             if bound[-1].imported == "torch":

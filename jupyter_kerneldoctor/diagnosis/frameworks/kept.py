@@ -92,6 +92,15 @@ def outliving(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
 
 def stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, bool]]:
     """Yield what a statement adds to something, the name of that, and whether that gets longer by it."""
+    match statement:
+        case ast.Assign(targets=[target], value=ast.IfExp(body=one, orelse=other)):  # x if kept is None else kept + x
+            for branch in (one, other):
+                yield from _stored(ast.copy_location(ast.Assign([target], branch), statement), scope)
+        case _:
+            yield from _stored(statement, scope)
+
+
+def _stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, bool]]:
     is_longer = True
     match statement:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):  # old, kept[i] = kept[i], out

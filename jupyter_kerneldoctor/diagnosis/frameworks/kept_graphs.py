@@ -78,12 +78,22 @@ def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
     text = dump(kept.value)
     own = [call for call in calls if dump(call.target) == text] if kept.scope is kept.caller else []
     scalar = tensors.is_scalar(kept.value, kept.scope) or any(isinstance(call.target, ast.Name) for call in own)
-    if not own and tensors.kind(kept.value, kept.scope) is not Kind.GRAPH:
+    if not own and not _is_graph(kept.value, kept.scope, tensors):
         return None
     calls = [call for call in calls if not _is_optional(call, kept)]
     freed = bool(calls) and not any(call.keeps_graph for call in calls) and bool(own or _is_used_up(kept, tensors))
     freed |= kept.is_trained
     return KeptGraph(kept, scalar or bool(own), scalar, freed, _is_used_as_tensor(kept.container, tensors.code))
+
+
+def _is_graph(node: ast.expr, scope: Scope, tensors: Tensors) -> bool:
+    """Whether an expression gives a tensor with its graph, or a function of the user's that returns several has one."""
+    if tensors.kind(node, scope) is not Kind.OTHER or not isinstance(node, ast.Call | ast.Name):
+        return tensors.kind(node, scope) is Kind.GRAPH
+    made = tensors.origins.of(node, scope) if isinstance(node, ast.Name) else [Origin(node, scope)]
+    returned = [one for call, at in made if isinstance(call, ast.Call) for one in tensors.origins.returned(call, at)]
+    parts = [(part, one.scope) for one in returned if isinstance(one.node, ast.Tuple) for part in one.node.elts]
+    return any(tensors.kind(*one) is Kind.GRAPH and records_graph(*one, tensors.code) for one in parts)
 
 
 def _is_optional(call: Backward, kept: Kept) -> bool:
@@ -106,7 +116,7 @@ def _is_used_up(kept: Kept, tensors: Tensors) -> bool:
         parts: list[ast.expr] = []
         match node:
             case ast.Name() | ast.Attribute() if origins := tensors.origins.of(node, scope):
-                waiting += [one for one in origins if tensors.kind(one.node, one.scope) is Kind.GRAPH]
+                waiting += [one for one in origins if _is_graph(one.node, one.scope, tensors)]
             case ast.Name(id=name) if (binding := tensors.code.lookup(name, scope, node)) is not None:
                 whole = unpacked(tensors.code, binding)
                 waiting += [] if whole is None else [Origin(whole, binding.scope)]

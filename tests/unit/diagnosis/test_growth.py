@@ -456,3 +456,19 @@ def test_without_a_stack_growth_spread_over_a_function_is_of_its_largest_stateme
     answer = diagnose(killed(net, call, growths=[growth(3, *parts, grew_in(200 * MIB, own_frame(call, 1)))]))
 
     assert place(answer) == (2, 2, "forward")
+
+
+def test_a_dict_whose_lists_keep_graphs_is_named_though_it_has_no_more_entries():
+    cell = (
+        "import torch\nnet, log = torch.nn.Linear(9, 9), {'train': [], 'val': []}\nfor x in loader:\n"
+        "    loss = net(x).mean()\n    loss.backward()\n    log['train'].append(loss.item())\n"
+        "    log['val'].append(net(x))"
+    )
+    log = NamedObject(
+        *("log", "dict", 9000), items=2, items_before=2, item_type="list", with_graph=True, grew_bytes=7000
+    )
+    grown = growth(2, grew_in(850 * MIB, own_frame(cell, 5)))
+    answer = diagnose(killed(cell, growths=[grown], looks=[held(2, log)]))
+
+    assert place(answer) == (2, 7, None)
+    assert answer.grown[0].name == "log"

@@ -62,6 +62,16 @@ class BoundTreeEnsemble(Fix):
             },
             says=("grows its trees",),
         ),
+        Case(
+            _FOREST + "from sklearn.model_selection import cross_val_score\ndef score(trees):\n"
+            "    forest = RandomForestClassifier(n_estimators=trees)\n    return cross_val_score(forest, X, y, cv=5)",
+            "score(500)",
+            becomes={
+                1: _FOREST + "from sklearn.model_selection import cross_val_score\ndef score(trees):\n"
+                "    forest = RandomForestClassifier(n_estimators=trees, max_depth=14)\n"
+                "    return cross_val_score(forest, X, y, cv=5)"
+            },
+        ),
     ]
     SILENT = [
         Case(_FOREST + "P = {'max_depth': 5}", "q = {**P, 'n_jobs': 2}\nRandomForestClassifier(**q).fit(X, y)"),

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from ...code.literals import number
 from ...edits import append
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...frameworks.kept_graphs import KeptGraph, kept_losses
+from ...frameworks.kept_graphs import KeptGraph, kept_graphs, kept_losses
+from ...frameworks.torch import Tensors
+from ...frameworks.without_graph import without_graph
 from ...units import of_size, quote, share_of
 
 _FREED_STEP_BYTES = 16_000  # what a kept loss holds after backward(): 9.4 to 13.5 kB measured for ten layers
@@ -87,6 +89,12 @@ class DetachAccumulatedLoss(Fix):
             becomes="for x in xs:\n    loss = model(x).square().mean()\n    loss.backward(retain_graph=True)\n"
             "    mean = 0.9 * mean + (0.1 * loss).item()",
         ),
+        Case(  # the outputs hold the same graphs
+            _MODEL + "\nouts = []",
+            "for x in xs:\n    out = model(x)\n    outs.append(out)\n    losses.append(out.mean())",
+            becomes="for x in xs:\n    out = model(x)\n    outs.append(out.detach())\n"
+            "    losses.append(out.mean().item())",
+        ),
     ]
     SILENT = [
         # backward() frees the graph: ten seconds of steps cannot leave 1.8 GiB behind
@@ -113,6 +121,11 @@ class DetachAccumulatedLoss(Fix):
             end = ".item()" if one.is_scalar and not one.is_used_as_tensor else ".detach()"
             edits = append(one.kept.scope, one.kept.value, end)
             yield Proposal(edits, _why(death, one, end, explained), explained, title)
+        if not all(one.is_freed for one in found):  # an output that stays holds the graph of its loss, too
+            for one in kept_graphs(death.code):
+                if not (one.is_loss or one.is_freed):
+                    edits, _ = without_graph(one.kept.value, one.kept.scope, Tensors(death.code))
+                    yield Proposal(edits, "", explained)
 
 
 def _explained_bytes(death: Death, found: list[KeptGraph]) -> int:

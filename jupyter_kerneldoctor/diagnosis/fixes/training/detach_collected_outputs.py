@@ -1,9 +1,10 @@
-import ast
 from collections.abc import Iterator
 
-from ...edits import append
+from ...edits import EditRefusedError
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.kept_graphs import kept_graphs
+from ...frameworks.torch import Tensors
+from ...frameworks.without_graph import without_graph
 from ...units import quote, share_of
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nfeats = []\n"
@@ -23,6 +24,7 @@ class DetachCollectedOutputs(Fix):
     """
 
     id, title, causes = "detach-collected-outputs", "Collect the outputs without their graphs", OUT_OF_MEMORY
+    unless_offered = frozenset({"detach-accumulated-loss"})  # which cuts the outputs off as well
 
     FIRES = [
         Case(
@@ -82,8 +84,30 @@ class DetachCollectedOutputs(Fix):
             "loss = (net(x) - old).mean()\nloss.backward()",
         ),
         Case(_NET, "preds = [net(x) for x in batches]", becomes="preds = [net(x).detach() for x in batches]"),
+        Case(  # a dict that a function returns has no `detach`
+            _NET + "def step(x):\n    out = net(x)\n    return {'out': out, 'n': len(x)}",
+            "for x in batches:\n    feats.append(step(x))",
+            becomes="for x in batches:\n    feats.append({key: one.detach() if torch.is_tensor(one) else one "
+            "for key, one in step(x).items()})",
+        ),
+        Case(
+            "import torch\nlstm, states = torch.nn.LSTM(9, 9), []",
+            "for x in batches:\n    out, h = lstm(x)\n    states.append(h)",
+            becomes="for x in batches:\n    out, h = lstm(x)\n    states.append(tuple(one.detach() for one in h))",
+        ),
+        Case(
+            "import torch\nclass Net(torch.nn.Module):\n    def __init__(self): self.a = torch.nn.Linear(9, 9)\n"
+            "    def forward(self, x):\n        h = self.a(x)\n        return h, h.mean()\nnet, feats = Net(), []",
+            "for x in batches:\n    out = net(x)\n    feats.append(out)",
+            becomes="for x in batches:\n    out = net(x)\n    feats.append(tuple(one.detach() for one in out))",
+        ),
     ]
     SILENT = [
+        # an object of a library has no `detach`
+        Case(
+            "from transformers import BertModel\nimport torch\nnet = BertModel.from_pretrained('b')\nfeats = []",
+            "for x in batches:\n    feats.append(net(x))",
+        ),
         Case(_NET, "for x in batches:\n    feats.append(net(x).detach())"),
         Case(_NET, "with torch.no_grad():\n    for x in batches: feats.append(net(x))"),
         Case(_NET, "for x in batches:\n    feats.append(torch.rand_like(net(x)))"),
@@ -110,19 +134,22 @@ class DetachCollectedOutputs(Fix):
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write `.detach()` behind each value that is kept with its graph."""
+        """Cut each value that is kept off from its graph."""
         if not death.memory.grew_here:
             return
-        missing = death.memory.missing_bytes or 0
+        missing, tensors = death.memory.missing_bytes or 0, Tensors(death.code)
         for one in kept_graphs(death.code):
             if one.is_loss or one.is_freed:
                 continue
+            try:
+                edits, cut = without_graph(one.kept.value, one.kept.scope, tensors)
+            except EditRefusedError:
+                continue
             text, ramp = one.kept.scope.segment(one.kept.value), death.memory.ramp_bytes
-            value = f"({text})" if isinstance(one.kept.value, ast.BinOp) else text
             each = "Each call of the network" if one.in_hook else "Each round of the loop"
             why = (
                 f"{each} keeps {quote(text)} in {quote(one.kept.container)}, with all intermediate results that led to "
                 f"it. That accounts for {share_of(ramp, missing)} that the cell took. "
-                f"{quote(value + '.detach()')} keeps the values alone."
+                f"{quote(cut)} keeps the values alone."
             )
-            yield Proposal(append(one.kept.scope, one.kept.value, ".detach()"), why, ramp * 8 // 10)  # the values stay
+            yield Proposal(edits, why, ramp * 8 // 10)  # the values stay
