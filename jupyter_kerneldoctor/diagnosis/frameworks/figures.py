@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
-from ..code.scopes import Scope
+from ..code.scopes import Loop, Scope
 from ..code.trees import walk
 from ..edits import Changes, import_as, insert_after, insert_before, replace
 
 _CLOSES = frozenset({"close", "clf", "clear", "cla"})
+_KEEPS = frozenset({"append", "add", "extend", "insert", "setdefault", "put"})
 
 
 def close(scope: Scope, where: ast.stmt | ast.Call, name: str, code: Notebook) -> Changes:
@@ -64,14 +65,34 @@ def closings(call: Call, code: Notebook) -> Iterator[tuple[Scope, ast.stmt | ast
             yield scope, last, name
         return
     for used, caller in Origins(code).calls_of(scope):
-        loops, statement = caller.loops_around(used), caller.statement_of(used)
-        match statement:
-            case ast.Expr(value=value) if loops and value is used:
-                yield caller, used, at
-            case ast.Assign(targets=[target], value=value) if loops and value is used:
-                given = _first_name(target) if at in ("", "[0]") else ""
-                if given and not _is_closed_or_kept(caller, given) and _returned_at(caller, given) is None:
-                    yield caller, loops[0].body[-1], given
+        if loops := caller.loops_around(used):
+            yield from _closing_what_is_given(used, caller, loops[0], at)
+
+
+def _closing_what_is_given(
+    used: ast.Call, caller: Scope, loop: Loop, at: str
+) -> Iterator[tuple[Scope, ast.stmt | ast.Call, str]]:
+    """Yield where the figure that a function gives can be closed, in the loop that calls it."""
+    statement = caller.statement_of(used)
+    if statement is not None and _is_handed_on(used, statement):
+        if not any(closes(one) for one in walk(loop)):
+            yield caller, statement, ""  # the newest
+        return
+    match statement:
+        case ast.Expr(value=value) if value is used:
+            yield caller, used, at
+        case ast.Assign(targets=[target], value=value) if value is used:
+            given = _first_name(target) if at in ("", "[0]") else ""
+            if given and not _is_closed_or_kept(caller, given) and _returned_at(caller, given) is None:
+                yield caller, loop.body[-1], given
+
+
+def _is_handed_on(made: ast.Call, statement: ast.stmt) -> bool:
+    """Whether a figure goes straight into a call that does not keep it: `writer.add_figure("x", draw(x))`."""
+    calls = (one for one in walk(statement) if isinstance(one, ast.Call))
+    given = [one for one in calls if made in (*one.args, *(word.value for word in one.keywords))]
+    is_simple = isinstance(statement, ast.Expr | ast.Assign)
+    return is_simple and any(getattr(one.func, "attr", "") not in _KEEPS for one in given)
 
 
 def _returned_at(scope: Scope, name: str) -> str | None:

@@ -50,8 +50,15 @@ def goes_backward(code: Notebook) -> bool:
 def iterated(name: ast.Name, scope: Scope) -> ast.expr | None:
     """Return what a loop goes through whose target is a name: `rows` of `for i, row in enumerate(rows)`.
 
-    Of `for key, row in rows.items()` it is `rows.items()`, of `for x, row in zip(xs, rows)` `rows`.
+    Of `for key, row in rows.items()` it is `rows.items()`, of `for x, row in zip(xs, rows)` `rows`. So it is with the
+    loops of a comprehension.
     """
+    statement = scope.statement_of(name)
+    inner = () if statement is None or hasattr(statement, "body") else scope.inside(statement)
+    for one in inner:
+        for made in one.generators if isinstance(one, ast.ListComp | ast.GeneratorExp | ast.SetComp) else ():
+            if getattr(made.target, "id", None) == name.id and name in walk(one):
+                return made.iter
     for loop in scope.loops_around(name):
         match loop:
             case ast.For(target=ast.Name(id=target), iter=gone_through) if target == name.id:

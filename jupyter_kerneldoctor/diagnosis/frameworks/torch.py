@@ -4,12 +4,13 @@ import ast
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
-from ..code.notebook import Binding, Call, Notebook, Scope, once
+from ..code.notebook import Binding, Call, Notebook, Scope
 from ..code.origins import Origins
 from ..code.trees import walk
 from ..code.unpacking import unpacked_from
 from . import torch_names as known
 from .gradients import graph_is_off, graph_is_off_at, iterated
+from .parameters import asked_for_parameters, is_parameter
 
 _DEEPEST = 25  # steps from an expression to what it stands for
 
@@ -24,8 +25,6 @@ class Kind(IntEnum):
     MODULE = 3
 
 
-_GIVE_PARAMETERS = ("parameters", "named_parameters")
-_ONLY_OF_NETWORKS = ("parameters", "named_parameters", "eval")
 TENSOR_METHODS = frozenset({"item", "detach", "cpu", "numpy", "tolist", "mean", "sum", "to"})
 """What only tensors have done to them, of what is done to values that were collected."""
 
@@ -40,15 +39,6 @@ def is_module_class(binding: Binding, code: Notebook, depth: int = 0) -> bool:
             return True
         if own is not None and own.definition is not binding.definition and is_module_class(own, code, depth + 1):
             return True
-    return False
-
-
-def _is_parameter(node: ast.Name, scope: Scope) -> bool:
-    """Whether a name stands for each parameter of a network in turn: `for p in net.parameters()`."""
-    for loop in scope.loops_around(node):
-        if isinstance(loop, ast.For) and any(getattr(one, "id", "") == node.id for one in walk(loop.target)):
-            calls = (one.func for one in walk(loop.iter) if isinstance(one, ast.Call))
-            return any(isinstance(one, ast.Attribute) and one.attr in _GIVE_PARAMETERS for one in calls)
     return False
 
 
@@ -92,6 +82,9 @@ class Tensors:
                 return self._joined(values, scope, depth)
             case ast.DictComp(value=value):
                 return self.kind(value, scope, depth)
+            case ast.List() | ast.ListComp():  # of networks
+                kinds = {self.kind(one, scope, depth) for one in _items(node)}
+                return Kind.MODULE if kinds == {Kind.MODULE} else Kind.OTHER
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert(), operand=inner) | ast.Subscript(value=inner):
                 return self.kind(inner, scope, depth)
             case ast.Attribute(value=inner, attr=name) if name not in known.PLAIN_ATTRIBUTES:
@@ -107,22 +100,28 @@ class Tensors:
         if len(origins) > 1 and any(self.code.qualified(*one) is not None for one in origins):
             return Kind.OTHER  # once a network, once a function
         kinds = {self.kind(one.node, one.scope, depth) for one in origins} - {Kind.OTHER}
-        if not kinds and isinstance(node, ast.Name) and (binding := self.code.lookup(node.id, scope, node)) is not None:
-            unpacked = unpacked_from(self.code, node.id, binding)
-            kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
-            if unpacked is not None and unpacked[0] and getattr(unpacked[1].func, "attr", "") in known.GIVE_INDICES:
-                kinds = {Kind.TENSOR}
-            kinds -= {Kind.OTHER, Kind.MODULE}
-            kinds |= {Kind.GRAPH} if _is_parameter(node, scope) else set()
-            gone_through = None if kinds else iterated(node, scope)
-            kinds |= {self.kind(gone_through, scope, depth)} & {Kind.TENSOR, Kind.GRAPH}
+        if not kinds and isinstance(node, ast.Name):
+            kinds = self._of_several(node, scope, depth)
         if not kinds and self.code.qualified(node, scope) is None and self._has_parameters(node, scope):
             return Kind.MODULE
         return min(kinds, default=Kind.OTHER)
 
+    def _of_several(self, name: ast.Name, scope: Scope, depth: int) -> set[Kind]:
+        """Return what a name is that got one of several results, or stands for each item in turn."""
+        kinds: set[Kind] = set()
+        if (binding := self.code.lookup(name.id, scope, name)) is not None:
+            unpacked = unpacked_from(self.code, name.id, binding)
+            kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
+            if unpacked is not None and unpacked[0] and getattr(unpacked[1].func, "attr", "") in known.GIVE_INDICES:
+                kinds = {Kind.TENSOR}
+            kinds -= {Kind.OTHER, Kind.MODULE}
+            kinds |= {Kind.GRAPH} if is_parameter(name, scope) else set()
+        gone_through = None if kinds else iterated(name, scope)
+        return kinds | ({self.kind(gone_through, scope, depth)} - {Kind.OTHER})
+
     def _has_parameters(self, node: ast.expr, scope: Scope) -> bool:
         """Whether the code asks something of this name for its parameters, which only a network has."""
-        return self.in_use and scope.segment(node) in _with_parameters(self.code)
+        return self.in_use and scope.segment(node) in asked_for_parameters(self.code)
 
     def _joined(self, nodes: Iterable[ast.expr], scope: Scope, depth: int) -> Kind:
         kinds = [kind for kind in (self.kind(node, scope, depth) for node in nodes) if kind is not Kind.MODULE]
@@ -156,9 +155,7 @@ class Tensors:
             return Kind.TENSOR  # of the same shape, and nothing else of it
         if any(word.arg == "requires_grad" and getattr(word.value, "value", None) is True for word in node.keywords):
             return Kind.GRAPH
-        inputs = [
-            one for given in node.args for one in (given.elts if isinstance(given, ast.List | ast.Tuple) else [given])
-        ]
+        inputs = [one for given in node.args for one in _items(given)]
         return max(Kind.TENSOR, self._joined([*inputs, *(word.value for word in node.keywords)], scope, depth))
 
     def _method_call(self, func: ast.Attribute, node: ast.Call, scope: Scope, depth: int) -> Kind:
@@ -272,19 +269,14 @@ def loaded_networks(code: Notebook) -> Iterator[Call]:
             yield call
 
 
-@once
-def _with_parameters(code: Notebook) -> set[str]:
-    """Return the texts of the objects that are asked for their parameters."""
-    found = set()
-    for module in code.mentioning(*_ONLY_OF_NETWORKS):
-        for scope in code.scopes(module.cell):
-            for call in scope.calls:
-                match call:
-                    case ast.Call(func=ast.Attribute(attr=method, value=owner), args=[], keywords=[]) if (
-                        method in _ONLY_OF_NETWORKS and isinstance(owner, ast.Name | ast.Attribute)
-                    ):
-                        found.add(scope.segment(owner))
-    return found
+def _items(node: ast.expr) -> list[ast.expr]:
+    """Return the items that are written out in a list, or what a comprehension makes each from; else the node."""
+    match node:
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return items
+        case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item):
+            return [item]
+    return [node]
 
 
 def _keeps_elements(node: ast.Call) -> bool:

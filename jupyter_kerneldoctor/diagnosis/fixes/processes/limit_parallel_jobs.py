@@ -1,6 +1,7 @@
 import ast
 from collections.abc import Iterator
 
+from ...calls import makers
 from ...code.notebook import Call
 from ...code.origins import Origins
 from ...edits import replace, set_argument
@@ -18,6 +19,7 @@ _MAKERS = {
 """What starts processes, and how it is told how many."""
 _COUNTS = (".cpu_count", ".process_cpu_count")
 _USUAL = 2
+_COPIES = 3  # in each process: the rows of a fold, what the steps before make of them, and what the model does
 
 
 class LimitParallelJobs(Fix):
@@ -92,7 +94,7 @@ class LimitParallelJobs(Fix):
             fit = _USUAL if started < 0 else workers_that_fit(death, started)
             if fit is None:
                 continue
-            fewer = max(1, min(_USUAL, fit))
+            fewer = max(1, min(_USUAL, fit, _with_data(death, call)))
             edits = set_argument(call, word, str(fewer), position) if found is None else ()
             edits += () if found is None else replace(found[1].scope, found[1].node, str(fewer))
             many = f"{started} processes" if started > 0 else "a process for each processor"
@@ -102,6 +104,16 @@ class LimitParallelJobs(Fix):
             )
             yield Proposal(edits, why, held, f"{self.title}: {fewer}")
             return
+
+
+def _with_data(death: Death, call: Call) -> int:
+    """Return how many processes fit that work on the rows they are given, of scikit-learn; many, if that is unknown."""
+    for _, used in makers(death, call.name):
+        data = used.argument("X", 0)
+        value = None if data is None else death.values.of(data, used.scope)
+        if value is not None and value.bytes and death.room_bytes:
+            return death.room_bytes // (_COPIES * value.bytes)
+    return _USUAL
 
 
 def _starting(death: Death) -> Iterator[tuple[Call, str, int | None]]:
