@@ -57,7 +57,8 @@ def _form(node: ast.expr, scope: Scope, tensors: Tensors, depth: int = 0) -> _Fo
 def _own_form(node: ast.expr, scope: Scope, tensors: Tensors, depth: int) -> _Form:
     """Return the form of what a name was given, or of what a function of a cell returns."""
     called = tensors.origins.returned(node, scope) if isinstance(node, ast.Call) else ()
-    forms = {_form(*one, tensors, depth + 1) for one in (*tensors.origins.of(node, scope), *called)}
+    found = (*tensors.origins.of(node, scope), *called)
+    forms = {_form(one.node, one.scope, tensors, depth + 1) for one in found}
     return forms.pop() if len(forms) == 1 else _Form.OTHER if forms else _Form.TENSOR
 
 
