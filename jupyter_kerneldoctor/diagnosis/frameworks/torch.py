@@ -6,7 +6,6 @@ from enum import IntEnum
 
 from ..code.notebook import Binding, Call, Notebook, Scope
 from ..code.origins import Origins
-from ..code.trees import walk
 from ..code.unpacking import unpacked_from
 from . import torch_names as known
 from .gradients import graph_is_off, graph_is_off_at, iterated
