@@ -15,7 +15,6 @@ _MATRIX = (
     "ones = pd.get_dummies({table}[columns], sparse=True).sparse.to_coo()\n"
     "X = sparse.hstack([{table}.drop(columns=columns).to_numpy(dtype=float), ones]).tocsr()  # scikit-learn takes it"
 )
-<<<<<<< HEAD
 _SPARSE = (
     "encoder = OneHotEncoder()  # its result is a sparse matrix of SciPy: models of scikit-learn take it\n"
     "X = scipy.sparse.hstack([numbers, encoder.fit_transform(texts)]).tocsr()  # in the place of np.hstack, pd.concat"
@@ -26,9 +25,6 @@ _TAKE_SPARSE = frozenset(
         *("train_test_split", "cross_val_score", "print", "cross_validate", "cosine_similarity"),
     }
 )
-=======
-_DENSE = ("values", "to_numpy", "astype")
->>>>>>> 5940fb4 (Diagnosis: know networks in lists, close figures that go straight into a logger, and count the data of each worker)
 _ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"
 
 
@@ -55,7 +51,6 @@ class SparseEncoderOutput(Fix):
             becomes="X = pd.get_dummies(df, columns=['user'], sparse=True)",
         ),
         Case(
-<<<<<<< HEAD
             _ENCODER + "import pandas as pd",
             "enc = OneHotEncoder(sparse_output=False)\nX = enc.fit_transform(df[['city']])\nX = pd.DataFrame(X)",
             line=2,
@@ -63,16 +58,6 @@ class SparseEncoderOutput(Fix):
         ),
         Case("import pandas as pd", "X = pd.get_dummies(df)\nX.loc[0, 'a'] = 1", line=1, says=("sparse.hstack",)),
         Case("import pandas as pd", "X = pd.get_dummies(df)\nX = X.values", line=1, says=(".sparse.to_coo()",)),
-=======
-            "import pandas as pd",
-            "X = pd.get_dummies(df['city'])\nX = X.values",
-            line=1,
-            says=("X = pd.get_dummies(df['city'], sparse=True).sparse.to_coo()",),
-        ),
-        Case(
-            "import pandas as pd", "X = pd.get_dummies(df)\nX = X.astype('float32')", line=1, says=("sparse.hstack(",)
-        ),
->>>>>>> 5940fb4 (Diagnosis: know networks in lists, close figures that go straight into a logger, and count the data of each worker)
         Case(
             "import pandas as pd\ndef build(df):\n    X = pd.get_dummies(df, columns=['user'])\n    return X, df['y']",
             "X, y = build(table)",
@@ -98,22 +83,15 @@ class SparseEncoderOutput(Fix):
             if call.is_written_out and call.argument("sparse", 5) is None:
                 why = f"{quote(call.text)} {_COLUMNS} With `sparse=True` only the ones take memory."
                 edit, name = set_argument(call, "sparse", "True"), frame_name(call)
-<<<<<<< HEAD
                 if name is not None and _is_written_to(name, call):
                     table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
                 elif name is not None and _is_made_dense(name, call):
-=======
-                given = call.node.args[0] if call.node.args else None
-                is_dense = name is not None and _is_made_dense(name, call)
-                if is_dense and isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Constant):
->>>>>>> 5940fb4 (Diagnosis: know networks in lists, close figures that go straight into a logger, and count the data of each worker)
                     snippet = f"{name} = {text_of(call, edit)}.sparse.to_coo().tocsr()  # in place of .values"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
-                elif is_dense or (name and call.argument("columns", 4) is not None and _is_for_a_model(name, call)):
-                    why += " Beside dense columns a model, `astype` or `values` makes it dense again: make a sparse "
-                    why += "matrix of SciPy."
-                    table = "df" if given is None else call.scope.segment(given)
+                elif name is not None and call.argument("columns", 4) is not None and _is_for_a_model(name, call):
+                    why += " Beside dense columns a model makes it dense again: give it a sparse matrix of SciPy."
+                    table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
                 else:
                     yield Proposal(edit, why, death.memory.missing_bytes)
@@ -167,6 +145,6 @@ def _is_for_a_model(name: str, call: Call) -> bool:
 
 
 def _is_made_dense(name: str, call: Call) -> bool:
-    """Whether the table becomes an array, or gets another type, and so has all zeros again."""
-    dense = (one for one in call.scope.nodes if isinstance(one, ast.Attribute) and one.attr in _DENSE)
+    """Whether the table becomes an array, which has all zeros again."""
+    dense = (one for one in call.scope.nodes if isinstance(one, ast.Attribute) and one.attr in ("values", "to_numpy"))
     return any(isinstance(one.value, ast.Name) and one.value.id == name for one in dense)
