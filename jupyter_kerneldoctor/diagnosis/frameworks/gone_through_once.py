@@ -97,7 +97,7 @@ def _is_name(name: str, made: ast.stmt | None, scope: Scope, code: Notebook, dep
         return False
     tops = code.mentioning(name) if scope.is_cell else ()
     for other in chain(scope.tree.scopes, (one for top in tops for one in code.scopes(top.cell))):
-        reads = (scope.is_cell or _is_inside(other, scope)) and name not in other.parameters
+        reads = (scope.is_cell or _is_inside(other, scope)) and not _is_its_own(name, other)
         names_it = reads and any(isinstance(one, ast.Name) and one.id == name for one in other.names)
         if names_it and other is not scope:  # of a day's cells no more are parsed
             return False
@@ -106,6 +106,12 @@ def _is_name(name: str, made: ast.stmt | None, scope: Scope, code: Notebook, dep
     loops = {one for one in ended if not isinstance(one, ast.With)}
     files = {one for one in begun if isinstance(one, ast.With)}
     return loops <= begun and files <= ended and is_gone_through_once(uses[0], scope, code, depth)
+
+
+def _is_its_own(name: str, function: Scope) -> bool:
+    """Whether a name is a parameter or a local variable of a function, whatever else has the same name."""
+    is_bound = name in function.bindings and function.outside.get(name) is None
+    return name in function.parameters or (is_bound and not function.is_cell)
 
 
 def _is_inside(inner: Scope, outer: Scope) -> bool:

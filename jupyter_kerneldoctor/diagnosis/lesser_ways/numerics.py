@@ -1,7 +1,7 @@
 """Signals, linear algebra, interpolation and statistics: mostly SciPy."""
 
 from ..case import Case
-from .way import LesserWay
+from .way import LesserWay, is_made_by
 
 WAYS = (
     LesserWay(
@@ -10,6 +10,20 @@ WAYS = (
         "makes a number for each pair of points.",
         "from scipy.interpolate import RBFInterpolator\n\n{to} = RBFInterpolator(points, values, neighbors=50)",
         Case("from scipy.interpolate import Rbf", "f = Rbf(x, y, z)", says=("f = RBFInterpolator",)),
+    ),
+    LesserWay(
+        (".()",),
+        "Ask for some points at a time",
+        "works out a number for each pair of a point that is asked for and one that is known.",
+        "points = np.column_stack([x.ravel(), y.ravel()])  # all that are asked for\n"
+        "parts = [{owner}(*points[at : at + 10_000].T)  # or {owner}(points[at : at + 10_000]), where it takes rows\n"
+        "         for at in range(0, len(points), 10_000)]\n{to} = np.concatenate(parts).reshape(x.shape)",
+        Case(
+            "from scipy.interpolate import Rbf\nf = Rbf(x, y, z)",
+            "Z = f(gx, gy)",
+            says=("f(*points[at : at + 10_000].T)",),
+        ),
+        is_made_by("interpolate.Rbf", "interpolate.RBFInterpolator", "stats.gaussian_kde"),
     ),
     LesserWay(
         tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("pinv", "lstsq")),

@@ -109,7 +109,7 @@ def _images(death: Death) -> Iterator[Proposal]:
                         (),
                         f"{quote(scope.segment(node))} makes 8 bytes (float64) of each byte of the image. In "
                         "float32 it takes half; kept as uint8 and divided batch by batch, an eighth.",
-                        (death.memory.missing_bytes or 0) // 2,
+                        (death.memory.missing_bytes or 0) * 7 // 8,
                         "Keep the images as uint8, or divide by a float32",
                         f"import numpy as np\n\n{scope.segment(left)} / np.float32({scope.segment(by)})",
                     )

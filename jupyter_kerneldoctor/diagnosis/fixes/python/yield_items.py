@@ -36,6 +36,12 @@ class YieldItems(Fix):
         Case(
             _READ, _COUNT, becomes={1: "def rows(p):\n    for line in open(p):\n        yield line.split()\n"}, line=2
         ),
+        Case(  # another `found` than that of the function
+            _READ,
+            "found = rows('a.csv')\nfor row in found:\n    print(row[2])",
+            becomes={1: "def rows(p):\n    for line in open(p):\n        yield line.split()\n"},
+            line=1,
+        ),
         Case(
             "def total(docs): return sum(d['n'] for d in docs)",
             "import json\ndocs = [json.loads(line) for line in f]\nprint(total(docs))",
@@ -53,6 +59,7 @@ class YieldItems(Fix):
         Case("rows = list(map(parse, lines))\nbest = max(rows)", becomes="rows = map(parse, lines)\nbest = max(rows)"),
     ]
     SILENT = [
+        Case(_READ + "\ndef show():\n    print(found)", "found = rows('a.csv')\nfor row in found:\n    print(row)"),
         Case(_READ, "kept = rows('a.csv')\nprint(len(kept))"),
         Case(_READ, "kept = rows('a.csv')", "for row in kept:\n    print(row)"),
         Case(_READ, "for _ in range(2):\n    for row in rows('a.csv'):\n        print(row)\nn = len(rows('b.csv'))"),

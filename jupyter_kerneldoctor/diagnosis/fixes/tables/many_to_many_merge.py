@@ -21,6 +21,8 @@ from ...units import quote, size
 
 _OUTGROWN = 3
 """A result this much larger than both tables is no plain join."""
+_KERNEL_BYTES = 64 * MIB
+"""A kernel that has imported pandas takes more, before there is any table."""
 _LARGE = Namespace(-11.0, 1, (NamedObject("a", "pandas.DataFrame", 900 * MIB),))
 
 
@@ -223,6 +225,6 @@ def _tables_bytes(call: Call, death: Death) -> int:
     known = [one.bytes for one in sides if one is not None and one.bytes is not None]
     if len(known) == 2:
         return sum(known)
-    before = death.memory.before_bytes or 0
+    before = max(0, (death.memory.before_bytes or 0) - _KERNEL_BYTES)
     look = next(iter(death.recording.namespaces[-1:]), None)
     return before if look is None or not look.complete else min(before, sum(one.bytes or 0 for one in look.objects))
