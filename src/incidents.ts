@@ -7,11 +7,11 @@ export function shownIncident(report: IReport): IIncident | null {
     : null;
 }
 
-/** Return what went wrong before a kernel ended as it was asked to, where its headline tells that. */
+/** Return what went wrong before somebody ended the kernel, where its headline tells that. */
 export function toldBeforeTheEnd(report: IReport): IIncident | null {
   const told = (incident: IIncident) =>
     report.headline.startsWith(incident.headline);
-  return report.state === 'ended'
+  return ['died', 'ended'].includes(report.state)
     ? ([...(report.incidents ?? [])].reverse().find(told) ?? null)
     : null;
 }

@@ -34,14 +34,14 @@ _LASTS = ("too-many-files", "no-threads", "no-space")
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
     death, ranked = _of_the_likeliest_cell(recording)
-    found = survived(death)
+    found = [one for one in survived(death) if not _is_no_hang(one[0].incident, death, ranked[0])]
     telling = first_of_a_shortage(recording, found)
     latest = telling if found and not _is_past(recording, found[-1][0].incident) else None
     state: State = _state(death, ranked[0])
     before = None
     if ranked[0].family == Family.ALIVE and latest is not None:
         state, ranked, death = "survived", (latest[0].finding,), latest[1]
-    elif state == "ended" and latest is not None:
+    elif latest is not None and (state == "ended" or latest[0].incident.kind == "stuck"):
         before = latest[1].judged((latest[0].finding,))
         ranked = (_after(before.causes[0], ranked[0]), *ranked[1:])
     elif ranked[0].family == Family.ALIVE and telling is not None:
@@ -51,7 +51,8 @@ def diagnose(recording: Recording) -> PostMortem:
     told = judged if before is None else before
     is_trouble = told is before or is_slow or state in ("died", "stuck", "survived")
     fixes, left_out = _fixes(told) if is_trouble else ((), None)
-    shape = judged.memory_shape if state in ("died", "stuck") and _is_about_memory(death, ranked[0]) else None
+    is_told_by_memory = before is None and state in ("died", "stuck") and _is_about_memory(death, ranked[0])
+    shape = judged.memory_shape if is_told_by_memory else None
     return PostMortem(
         recording=recording.id,
         kernel_id=recording.kernel.kernel_id,
@@ -80,9 +81,18 @@ def diagnose(recording: Recording) -> PostMortem:
 
 
 def _after(error: CauseFinding, end: CauseFinding) -> CauseFinding:
-    """Put what went wrong before into the headline and the evidence of an orderly end: it is what there is to tell."""
-    ended = end.headline.replace(", as requested.", " later, as requested.")
-    return replace(end, headline=f"{error.headline} {ended}", evidence=(*error.evidence, *end.evidence))
+    """Put what went wrong before into headline and evidence of an end that others asked for: it is what is to tell."""
+    evidence = (*error.evidence, *end.evidence)
+    if end.family == Family.ORDINARY_END:
+        ended = end.headline.replace(", as requested.", " later, as requested.")
+        return replace(end, headline=f"{error.headline} {ended}", evidence=evidence)
+    told = f"{error.headline} Then it was ended from outside: a restart by hand does that."
+    return replace(end, headline=told, evidence=evidence, usual_reasons=(), line=error.line)
+
+
+def _is_no_hang(incident: Incident, death: Death, cause: CauseFinding) -> bool:
+    """Whether a cell that did nothing at the end is no hang that somebody put an end to: memory or itself ended it."""
+    return incident.kind == "stuck" and death.is_unasked_end and cause.family != Family.OUTSIDE
 
 
 def _lived_on(survived_headline: str, alive: CauseFinding) -> CauseFinding:
@@ -174,11 +184,11 @@ def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tu
 def _end(death: Death, cause: CauseFinding, latest: tuple[Survived, Death] | None) -> Ending:
     if death.incident is not None:
         return replace(death.ending, summary="Survived, still running")
-    if latest is not None and death.ending.kind in ("shutdown", "restart"):
+    if latest is not None and (death.ending.kind in ("shutdown", "restart") or latest[0].incident.kind == "stuck"):
         incident = latest[0].incident
         what = "Stuck" if incident.kind == "stuck" else incident.error.rpartition(".")[2] or "An error"
-        ended = "restarted" if death.ending.kind == "restart" else "shut down"
-        return replace(death.ending, summary=f"{what}, then {ended} as asked")
+        ended = {"shutdown": "shut down as asked", "restart": "restarted as asked"}.get(death.ending.kind)
+        return replace(death.ending, summary=f"{what}, then {ended or f'ended from outside ({death.signal})'}")
     return replace(death.ending, summary=cause.summary) if cause.summary else death.ending
 
 

@@ -61,14 +61,15 @@ def certainty(doc: Document) -> str | None:
 
     Where a kernel went wrong before it ended as asked, it is that of what went wrong.
     """
-    told = {**doc, "id": doc["cause"]} if doc["state"] in _CASES else _told_before_the_end(doc)
+    told = _told_before_the_end(doc) or ({**doc, "id": doc["cause"]} if doc["state"] in _CASES else None)
     says_why = told is not None and told["id"] != "unknown" and not told["general"]
     return _CERTAINTIES[told["certainty"]] if told is not None and says_why else None
 
 
 def _told_before_the_end(doc: Document) -> Document | None:
-    """Return the incident that the headline of an end as asked begins with."""
-    told = (one for one in reversed(doc.get("incidents") or []) if one.get("headline"))
+    """Return the incident that the headline begins with."""
+    ended = doc["state"] in ("died", "ended")
+    told = (one for one in reversed(doc.get("incidents") or []) if ended and one.get("headline"))
     return next((one for one in told if doc["headline"].startswith(one["headline"])), None)
 
 

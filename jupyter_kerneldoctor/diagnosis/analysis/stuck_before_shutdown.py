@@ -1,10 +1,10 @@
-"""A kernel that was asked to end while its cell did nothing, as a runner does after its timeout."""
+"""A kernel that was ended while its cell did nothing, as a runner does after its timeout, or a user by a restart."""
 
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Cell, Recording, ServerView
 
-from .ending import RecordedEnd
+from .ending import FROM_OUTSIDE, RecordedEnd
 from .last_look import last_look
 
 _SLACK_S = 2.0
@@ -12,12 +12,13 @@ _SLACK_S = 2.0
 
 
 def before_the_request(recording: Recording) -> Recording | None:
-    """Return what was known when the kernel was asked to end; None where nobody asked, or its cell was at work.
+    """Return what was known when the kernel was ended by others; None where it was not, or its cell was at work.
 
     A cell that went on, or was interrupted, before that is no such cell.
     """
     end = RecordedEnd(recording)
-    if not end.ended or end.request is None or not recording.stuck:
+    by_others = end.request is not None or (end.is_unasked_end and end.status.signal in FROM_OUTSIDE)
+    if not end.ended or not by_others or not recording.stuck:
         return None
     asked_s = asked_mono_s(recording)
     before = replace(
@@ -40,7 +41,7 @@ def _as_of(moment_s: float, cell: Cell) -> Cell:
 
 
 def asked_mono_s(recording: Recording) -> float:
-    """Return when the first of those who noted it was asked; without a time the last that is known."""
+    """Return when the first of those who noted it was asked, or it ended; without a time the last that is known."""
     moments = [recording.end.mono_s] if recording.end is not None else []
     if recording.exit_request is not None:
         moments.append(recording.exit_request.mono_s)

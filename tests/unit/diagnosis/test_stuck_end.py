@@ -7,7 +7,8 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples.stuck import child_state, frame, own_frame, stuck_in, thread
 from jupyter_kerneldoctor.recording.events import Stuck
-from jupyter_kerneldoctor.recording.model import End, ExitRequest, ServerView
+from jupyter_kerneldoctor.recording.model import CgroupDelta, End, ExitRequest, ServerView
+from jupyter_kerneldoctor.render import wording
 
 LOCKED = "with lock:\n    save()"
 
@@ -105,3 +106,40 @@ def test_a_fork_that_waits_for_ever_is_one_as_well():
     answer = diagnose(ended(stuck_in("p.join()", 1, *join, waits_in="do_wait", children=[copy], threads=[other])))
 
     assert [one.finding.id for one in answer.incidents] == ["fork-unsafe"]
+
+
+def killed(recorded, **more):
+    """The same kernel, killed by somebody of whom nothing is known, as by a client that restarts it."""
+    at_s = recorded.stuck[-1].mono_s + 30
+    end = End("signal", at_s, recorded.started_wall_s + at_s, "SIGKILL")
+    return replace(recorded, end=end, alive=False, **more)
+
+
+def test_a_hang_that_a_restart_put_an_end_to_is_what_is_told():
+    answer = diagnose(killed(stuck()))
+
+    (hang,) = answer.incidents
+    assert (answer.cause.id, answer.state, hang.finding.id) == ("killed-externally", "died", "hang")
+    assert answer.cause.headline == (
+        "The kernel was stuck in cell [1] on `with lock` for 1 min. "
+        "Then it was ended from outside: a restart by hand does that."
+    )
+    assert answer.end.summary == "Stuck, then ended from outside (SIGKILL)"
+    assert answer.cell.line == 1
+    assert (answer.cause.usual_reasons, answer.story) == ((), None)
+    assert wording.certainty(answer.to_json()) is not None
+    assert "find-the-sender" not in [fix.id for fix in (*answer.fixes, *answer.more_fixes)]
+
+
+def test_a_sleep_that_somebody_killed_is_no_hang():
+    answer = diagnose(killed(stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")))
+
+    assert (answer.incidents, answer.end.summary) == ((), "Ended from outside (SIGKILL)")
+
+
+def test_memory_that_ended_a_waiting_kernel_is_the_cause_not_its_wait():
+    group = CgroupDelta("/a", "memory.events", 0, 1, usage_before_bytes=1 << 30, limit_bytes=1 << 30)
+    recorded = killed(stuck())
+    answer = diagnose(replace(recorded, end=replace(recorded.end, cgroups=(group,))))
+
+    assert (answer.cause.id, answer.incidents) == ("oom-cgroup", ())
