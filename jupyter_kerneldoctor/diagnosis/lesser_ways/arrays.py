@@ -111,6 +111,15 @@ def _without_a_copy(call: Call) -> Mapping[str, str]:
 
 WAYS = (
     LesserWay(
+        ("numpy.fromfile",),
+        "Leave the numbers in their file: np.memmap",
+        "reads the whole file.",
+        "{to} = np.memmap({a0}, dtype='float32', mode='r')  # with your dtype and shape; nothing is read yet\n"
+        "for at in range(0, len({to}), 1_000_000):\n    part = {to}[at : at + 1_000_000]",
+        Case("import numpy as np", "x = np.fromfile('raw.bin', 'f4')", says=("x = np.memmap('raw.bin'",)),
+        lambda call, _death: call.argument("count", 2) is None,
+    ),
+    LesserWay(
         tuple(f"numpy.{name}" for name in ("zeros", "empty", "eye", "identity")),
         "Keep only what is not zero, or the array in a file",
         "makes room for every number, also for those that stay as they are.",

@@ -109,6 +109,23 @@ WAYS = (
         _of_ranges,
     ),
     LesserWay(
+        (".explode",),
+        "Explode only the columns you need, and let polars stream it",
+        "repeats all other columns for each item of a list.",
+        "q = {table}.lazy().select('id', 'items').explode('items')  # the columns you need, and no others\n"
+        "{to} = q.group_by('items').len().collect(engine='streaming')",
+        Case("import polars as pl\na = pl.DataFrame()", "b = a.explode('words')", says=("a.lazy().select(",)),
+        is_method_of("polars"),
+    ),
+    LesserWay(
+        ("geopandas.read_file",),
+        "Read the rows and columns that you need: bbox, columns",
+        "reads all shapes of the file, and all that is said of them.",
+        "{to} = gpd.read_file({a0}, bbox=(x1, y1, x2, y2), columns=['id'])  # or rows=slice(0, 10_000), in parts",
+        Case("import geopandas as gpd", "g = gpd.read_file('a.gpkg')", says=("bbox=(",)),
+        lambda call, _death: not call.node.keywords,
+    ),
+    LesserWay(
         (".pivot", ".to_dummies", ".collect", ".partition_by"),
         "Stay lazy: let polars stream the query",
         "makes all rows at once.",

@@ -41,6 +41,32 @@ WAYS = (
         Case("import librosa", "y, sr = librosa.load('a.wav')", says=("offset=start",)),
     ),
     LesserWay(
+        ("scipy.io.wavfile.read",),
+        "Leave the sound in its file: mmap=True",
+        "reads the whole recording.",
+        "rate, x = wavfile.read({a0}, mmap=True)  # nothing is read yet\n"
+        "for at in range(0, len(x), 60 * rate):\n    part = x[at : at + 60 * rate].astype('float32')  # a minute",
+        Case("from scipy.io import wavfile", "rate, x = wavfile.read(path)", says=("wavfile.read(path, mmap=True)",)),
+        lambda call, _death: call.argument("mmap", 1) is None,
+    ),
+    LesserWay(
+        ("scipy.io.loadmat",),
+        "Read only the variables that you need: variable_names",
+        "reads all variables of the file.",
+        "from scipy.io import loadmat, whosmat\n\nprint(whosmat({a0}))  # names and shapes, without reading\n"
+        "{to} = loadmat({a0}, variable_names=['the name'])",
+        Case("from scipy.io import loadmat", "m = loadmat('a.mat')", says=("m = loadmat('a.mat', variable_names",)),
+        lambda call, _death: call.argument("variable_names") is None,
+    ),
+    LesserWay(
+        ("numpy.triu_indices", "numpy.tril_indices"),
+        "Take one row after the other: no list of all pairs",
+        "writes two numbers of eight bytes for each pair.",
+        "for i in range(len(x) - 1):\n    d = np.abs(x[i] - x[i + 1 :])  # one row with all that come after it\n"
+        "    ...  # keep what is needed of it",
+        Case("import numpy as np", "i, j = np.triu_indices(60_000, 1)", says=("x[i + 1 :]",)),
+    ),
+    LesserWay(
         ("scipy.linalg.toeplitz", "scipy.linalg.circulant", "scipy.linalg.hankel"),
         "Calculate with its first column, or a view: no full matrix",
         "writes the same few numbers again and again.",

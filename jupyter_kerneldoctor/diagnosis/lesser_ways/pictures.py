@@ -65,6 +65,15 @@ def _to_floats(call: Call, death: Death) -> bool:
 
 WAYS = (
     LesserWay(
+        (".get_fdata",),
+        "Take slices of the volume in its file: dataobj, float32",
+        "makes numbers of eight bytes of all voxels, which mostly have two.",
+        "part = {owner}.dataobj[..., 0:10]  # some slices; the rest stays in the file\n"
+        "volume = {owner}.get_fdata(dtype='float32')  # or all of it, in half",
+        Case("import nibabel as nib\nimg = nib.load(p)", "v = img.get_fdata()", says=("img.dataobj[..., 0:10]",)),
+        lambda call, _death: not call.node.keywords,
+    ),
+    LesserWay(
         tuple(f"tensorflow.image.{name}" for name in ("resize", "resize_with_pad", "grayscale_to_rgb")),
         "Resize each picture where it is taken: ds.map, or a Resizing layer",
         "makes all pictures at once, in float32: four bytes for each value of the larger size.",

@@ -59,6 +59,13 @@ def _to_records(call: Call, _death: Death) -> bool | Mapping[str, str]:
     return True
 
 
+def _to_series(call: Call, death: Death) -> bool:
+    match call.node.args[:1]:
+        case [ast.Lambda(body=ast.Call(func=made))] | [made]:
+            return death.code.qualified(made, call.scope) == "pandas.Series"
+    return False
+
+
 def _to_lists(call: Call, death: Death) -> bool:
     kinds = (one.id for one in call.node.args[:1] if isinstance(one, ast.Name))
     return any(kind in ("list", "set", "tuple") for kind in kinds) and bool(_PANDAS(call, death))
@@ -161,9 +168,7 @@ WAYS = (
         "makes a Series of each value.",
         "{to} = pd.DataFrame({owner}.tolist(), index={owner}.index)",
         Case(_FRAME, "wide = df['parts'].apply(pd.Series)", says=("pd.DataFrame(df['parts'].tolist()",)),
-        lambda call, death: (
-            death.code.qualified(call.node.args[0], call.scope) == "pandas.Series" if call.node.args else False
-        ),
+        _to_series,
     ),
     LesserWay(
         ("pandas.DataFrame.apply",),
@@ -240,6 +245,14 @@ WAYS = (
 )
 
 GENERAL = (
+    LesserWay(
+        ("pandas.merge", "pandas.DataFrame.merge", "pandas.DataFrame.join"),
+        "Look how often keys repeat: each row is paired with every row of the same key",
+        "makes a new table, with a row for each pair of equal keys.",
+        "print({of0}.duplicated().sum(), {of0}.index.duplicated().sum())  # of the columns, or the index, to join by\n"
+        "# with validate='many_to_one' it stops with an error where a key repeats; drop_duplicates leaves one of each",
+        Case(_FRAME, "both = df.merge(other)", says=("validate='many_to_one'", "other.duplicated()")),
+    ),
     LesserWay(
         ("pandas.concat",),
         "Keep of each part only what you need, before they are joined",

@@ -18,7 +18,14 @@ class DoItWithLess(Fix):
     id, title, causes, general = "do-it-with-less", "Do the same with less", (Family.MEMORY,), True
 
     unless_offered = frozenset(
-        {"texts-as-objects", "concat-once", "keep-images-as-bytes", "lazy-product", "stream-dataset"}
+        {
+            "texts-as-objects",
+            "concat-once",
+            "keep-images-as-bytes",
+            "lazy-product",
+            "stream-dataset",
+            "many-to-many-merge",
+        }
     )
 
     FIRES = [way.example for way in GENERAL]

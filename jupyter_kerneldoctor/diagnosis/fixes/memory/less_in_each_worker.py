@@ -85,6 +85,14 @@ class LessInEachWorker(Fix):
             children=[child(901, signal="SIGKILL")],
             says=("memory_limit", "partition"),
         ),
+        Case(
+            "from dask.distributed import LocalCluster",
+            "total = future.result()",
+            cause="oom-userspace",
+            alive=True,
+            children=[child(901, signal="SIGTERM")],
+            says=("memory_limit",),
+        ),
         Case("import ray", "ray.get(r)", cause="oom-userspace", alive=True, children=[child(9, signal="SIGKILL")]),
         Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True, children=[child(9, signal="SIGKILL")]),
         Case(
@@ -104,11 +112,16 @@ class LessInEachWorker(Fix):
             says=("`self.seen`", "cell [1], line 4"),
         ),
     ]
-    SILENT = [Case("import ray", "ray.get(r)"), Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True)]
+    SILENT = [
+        Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True, children=[child(9, signal="SIGTERM")]),
+        Case("import ray", "ray.get(r)"),
+        Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True),
+    ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say it for the library that started the workers."""
-        lost = [one for one in death.recording.children if one.signal == "SIGKILL"]
+        by_scheduler = ("SIGTERM",) if "oom-userspace" in death.likely_causes else ()  # Dask asks them to end
+        lost = [one for one in death.recording.children if one.signal in ("SIGKILL", *by_scheduler)]
         if not death.recording.alive or not lost:
             return
         library = _started_by(lost, death.code)

@@ -195,6 +195,8 @@ def _may_be_null(call: ast.Call, scope: Scope, code: Notebook) -> bool:
                 return False
             case ast.Call() as made if code.qualified(made.func, one.scope) == "ctypes.addressof":
                 return False
+            case ast.Call(func=ast.BinOp() | ast.Attribute(attr="data_as" | "create_string_buffer")):
+                return False  # memory of the notebook's own
     return True
 
 
