@@ -15,12 +15,14 @@ from .comprehensions import is_in_comprehension
 from .literals import number
 from .notebook import Notebook
 from .scopes import Binding, Scope
+from .trees import does_nothing
 from .unpacking import unpacked_from
 
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60
 _MOST_CALLERS = 4
 _RUN_BY_CALL = ("forward", "__call__")
+_GIVE_THEMSELVES = frozenset({"to", "cuda", "cpu", "float", "half", "double", "eval", "train", "requires_grad_"})
 _MOST_CALLS = 6  # of a function: beyond that its arguments are not followed
 
 
@@ -55,11 +57,6 @@ def _before(node: ast.expr, scope: Scope, origins: Origins, *, parts: bool) -> I
             inner = [function.value] if isinstance(function, ast.Attribute) else []
             inner += [*arguments, *(word.value for word in words)] if parts else []
     yield from (Origin(one, scope) for one in inner)
-
-
-def _is_empty(statement: ast.stmt) -> bool:
-    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_text or isinstance(statement, ast.Pass | ast.Raise)
 
 
 class Origins:
@@ -147,7 +144,7 @@ class Origins:
         if name not in self._methods:
             modules = self.code.mentioning(name)
             found = [one for top in modules for one in self.code.scopes(top.cell) if one.owner and one.function == name]
-            found = [one for one in found if not all(map(_is_empty, getattr(one.node, "body", ())))]
+            found = [one for one in found if not all(map(does_nothing, getattr(one.node, "body", ())))]
             self._methods[name] = found[0] if len(found) == 1 else None
         return self._methods[name]
 
@@ -250,16 +247,19 @@ class Origins:
                         return self._common_class(found)
                     node, scope = found[0]
                 case ast.Call(func=ast.Attribute(value=ast.Call() | ast.Name() as owner) as method):
-                    called = self.called(method, scope)
-                    results = (
-                        [] if called is None else [one.value for one in called.nodes if isinstance(one, ast.Return)]
-                    )
-                    if called is None or [getattr(one, "id", None) for one in results] != called.parameters[:1]:
+                    if not self._gives_itself(method, scope):
                         return None
                     node = owner
                 case _:
                     return None
         return None
+
+    def _gives_itself(self, method: ast.Attribute, scope: Scope) -> bool:
+        called = self.called(method, scope)
+        if called is None:
+            return method.attr in _GIVE_THEMSELVES
+        results = [one.value for one in called.nodes if isinstance(one, ast.Return)]
+        return [getattr(one, "id", None) for one in results] == called.parameters[:1]
 
     def _common_class(self, found: list[Origin]) -> Binding | None:
         """Return the class that several objects are all of, as two networks that a function is called with."""

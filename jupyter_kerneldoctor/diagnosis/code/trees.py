@@ -1,7 +1,7 @@
-"""The functions of `ast` that look at whole trees, counted: rules call them at each node, and trees are deep.
+"""What is asked of syntax trees. What looks at a whole one is counted: rules call it at each node, and trees are deep.
 
-Each raises CodeTooLargeError within a block that is `charged` for it, as soon as more was looked at than there is time
-for.
+What is counted raises CodeTooLargeError within a block that is `charged` for it, as soon as more was looked at than
+there is time for.
 """
 
 import ast
@@ -36,3 +36,9 @@ def dump(node: ast.AST) -> str:
     text = ast.dump(node)
     spend(_WORD + len(text) / 8)
     return text
+
+
+def does_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement is a text, `pass` or `raise`, as all that the body of a base class's method has."""
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_text or isinstance(statement, ast.Pass | ast.Raise)

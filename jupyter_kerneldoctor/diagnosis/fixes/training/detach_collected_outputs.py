@@ -126,6 +126,13 @@ class DetachCollectedOutputs(Fix):
             "    def add(self, value): self.values.append(value)",
             "memory = Memory()\nfor x in batches: memory.add(net(x))\ntorch.stack(memory.values).mean().backward()",
         ),
+        # so does one that starts from what a network on its device gives
+        Case(
+            "import torch\nclass Net(torch.nn.Module):\n    def __init__(self): self.a = torch.nn.Linear(9, 9)\n"
+            "    def forward(self, xs):\n        out = []\n        for x in xs:\n            out.append(self.a(x))\n"
+            "        return torch.stack(out)\nnet = Net().to(device)",
+            "for x in batches:\n    pred = net(x)\n    loss = ((pred - x) ** 2).mean()\n    loss.backward()",
+        ),
         # each step's graph is freed by its backward pass: the values themselves are what is kept
         Case(_NET, "for x in batches:\n    out = net(x)\n    out.mean().backward()\n    feats.append(out)"),
         Case(_NET, "for x in batches:\n    feats = []\n    feats.append(net(x))"),
