@@ -56,10 +56,16 @@ def conditions(case: Case, work: Path) -> Iterator[list[str]]:
             if not case.oom_killer:
                 _switch_oom_killer_off(limit.directory)
             with _pids_limit(case.pids) as join, _display(wanted=case.display) as display:
-                wanted = {"mounts": mounts, "rlimits": case.rlimits, "env": {**display, **case.env}}
+                environment = {"TMPDIR": str(temporary_directory(work)), **display, **case.env}
+                wanted = {"mounts": mounts, "rlimits": case.rlimits, "env": environment}
                 yield [*limit.prefix, *join, sys.executable, "-c", _LAUNCH, json.dumps(wanted)]
     except NoMemoryLimitError as error:
         raise CannotRunHereError(str(error)) from None
+
+
+def temporary_directory(work: Path) -> Path:
+    """Where the kernel that works in `work` puts temporary files, which a kernel that dies leaves behind."""
+    return work.with_name(f"{work.name}.tmp")
 
 
 def _check(case: Case) -> None:

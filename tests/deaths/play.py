@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .conditions import conditions
+from .conditions import conditions, temporary_directory
 from .hosts import Alone, UnderServer
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def play(case: Case, python: str = sys.executable, after: Callable[[Path], None]
     """Run a case in the environment of `python`; `after` gets the run's directory. Raises CannotRunHereError."""
     began = time.monotonic()
     work = Path(tempfile.mkdtemp(prefix="kerneldoctor-case-"))
+    temporary_directory(work).mkdir()
     try:
         if case.prepare:
             subprocess.run([python, "-c", case.prepare], cwd=work, check=True, capture_output=True)
@@ -71,9 +72,18 @@ def play(case: Case, python: str = sys.executable, after: Callable[[Path], None]
         if after is not None:
             after(work)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        _remove(work)
+        _remove(temporary_directory(work))
     played.took_s = time.monotonic() - began
     return played
+
+
+def _remove(directory: Path) -> None:
+    """Remove it; a recorder ends later than its kernel, and may write meanwhile."""
+    deadline = time.monotonic() + 5
+    while directory.exists() and time.monotonic() < deadline:
+        shutil.rmtree(directory, ignore_errors=True)
+        time.sleep(0.02)
 
 
 def _play(case: Case, host: Host) -> Played:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 from deaths import calibration
@@ -55,6 +57,15 @@ def test_the_calibration_has_a_row_for_each_word() -> None:
     lines = calibration.table([calibration.Answer("proven", general=False, right=True)])
     assert "| proven | 0.98 | 1 | 1 of 1 | 21% to 100% | 98% |" in lines
     assert "| weak | 0.25 | 0 | - | - | - |" in lines
+
+
+def test_nothing_is_left_of_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as place:  # pytest's own is too long a name for the sockets in it
+        monkeypatch.setattr(tempfile, "tempdir", place)
+        leaves = "import os\nfrom multiprocessing import util\nprint(util.get_temp_dir())\nos._exit(3)"
+        played = play(Case("leaves", "test", (leaves,), "exit 3", ("exit-call",)))
+
+        assert (played.ended, list(Path(place).iterdir())) == ("exit 3", [])
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES if case.quick])
