@@ -17,7 +17,7 @@ from .analysis.memory_shape import Shape, shape
 from .analysis.observed_loop import observed_loop
 from .analysis.running_lines import running_lines
 from .analysis.self_deadlock import TakenAgain, taken_again
-from .analysis.statements import short_name, statement_at
+from .analysis.statements import short_name, statement_at, statement_with
 from .analysis.user_frames import user_frames
 from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
@@ -168,15 +168,14 @@ class Death(DeathSite):
     def statement_behind(self, cause: CauseFinding) -> Statement | None:
         """Return the statement of any cell that arranged for the end: a timer, a handler, a call for a thread."""
         if cause.family == Family.NATIVE_CRASH and not cause.general and not self.user_frames and self.small_stacks:
-            return statement_at(self.code, self.code.cells[self.small_stacks.cell], self.small_stacks.node.lineno)
+            return statement_with(self.code, self.small_stacks.node, self.small_stacks.scope)
         if cause.family != Family.OWN_END or cause.general or self.signal == "SIGTRAP":
             return None
         if self.deferred_calls:
             cell, call = self.deferred_calls[-1]
             return statement_at(self.code, cell, call.line)
         if self.lost_handler is not None:
-            cell, line = self.code.cells[self.lost_handler.cell], self.lost_handler.node.lineno
-            return statement_at(self.code, cell, line)
+            return statement_with(self.code, self.lost_handler.node, self.lost_handler.scope)
         return None if self.timer is None else statement_at(self.code, self.timer.cell, self.timer.line)
 
     def _fits_the_end(self, call: EndingCall) -> bool:
@@ -212,8 +211,7 @@ class Death(DeathSite):
     @property
     def wanted_bytes(self) -> int:
         """What the cell took, or what it asked for and was refused; 0 where neither is known."""
-        refused = None if self.incident is None else self.incident.asked_bytes
-        return max(self.memory.missing_bytes or 0, refused or 0)
+        return max(self.memory.missing_bytes or 0, self.refused_bytes or 0)
 
     @cached_property
     def asked_bytes(self) -> int | None:

@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .code.calls import given_to
 from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, span
 from .code.notebook import Call, Notebook
 from .code.scopes import Scope
@@ -86,7 +87,7 @@ def set_argument(call: Call, name: str, value: str, position: int | None = None)
         raise EditRefusedError(f"`*` or `**` in {call.text} may give {name} already")
     source, (start, end) = call.scope.tree.source, span(call.scope.tree.source, call.node)
     node, written = call.node, f"{name}={value}"
-    places = [span(source, one)[1] for one in (*node.args, *(word.value for word in node.keywords))]
+    places = [span(source, one)[1] for one in given_to(node)]
     tries = [(max(places), f", {written}"), (end - 1, f", {written}")] if places else []
     before = _arguments(call.text)
     for place, text in [*tries, (end - 1, written)]:  # the last argument may stand in parentheses of its own

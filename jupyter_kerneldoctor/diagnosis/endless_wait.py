@@ -95,7 +95,7 @@ def _open_write(still: StuckCell, death: Death) -> str | None:
     found = death.find(open_write)
     if found is None or found.text in still.main.code:
         return None
-    return f"at {quote(statement(found.text))} ({cell_name(death.code.cells[found.cell].execution_count)})"
+    return f"at {quote(statement(found.text))} ({death.code.cell_name(found.cell)})"
 
 
 def _of_others(still: StuckCell) -> Judgement | None:

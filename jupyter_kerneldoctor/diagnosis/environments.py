@@ -116,7 +116,7 @@ def is_rlimit(death: Death) -> bool:
 def enough_bytes(death: Death) -> int | None:
     """Return the smallest memory limit that would have been enough, as a lower bound; None where nothing is known."""
     memory, made, whole = death.memory, needed(death), death.loop_total
-    asked = death.incident.asked_bytes if death.incident is not None else None
+    asked = death.refused_bytes
     sizes = (memory.missing_bytes, made.value.bytes if made else None, asked, whole.bytes if whole else None)
     wanted = [one for one in sizes if one is not None]
     if not wanted:

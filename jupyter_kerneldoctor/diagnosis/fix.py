@@ -73,6 +73,8 @@ class Fix(Rule):
     unless_offered: ClassVar[frozenset[str]] = frozenset()
     """The ids of fixes that know better: where one of them explains as much, this one is left out."""
 
+    words_stay: ClassVar[bool] = False
+    """What it says remains true when its edits are made: the cells are well when there is nothing more to edit."""
     edits_cure: ClassVar[bool] = False
     """Its edits are all that it asks for, though it would have something to say about them, too: a smaller number."""
 
@@ -85,7 +87,7 @@ class Fix(Rule):
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - for those that change a number
         """Whether the edited cells are well: by default, when this fix has nothing to say about them any more."""
-        return self.edits_cure or not any(True for _ in self.propose(after))
+        return self.edits_cure or not any(one.edits or not self.words_stay for one in self.propose(after))
 
     @classmethod
     def example(cls) -> str:

@@ -8,7 +8,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from .analysis.ending import FROM_OUTSIDE
 from .analysis.filled_in_a_loop import filled_in_a_loop
 from .analysis.guilty_statement import grown_objects, guilty_statement
-from .analysis.statements import statement_at
+from .analysis.statements import statement_at, statement_with
 from .causes import examine
 from .certainty import Certainty
 from .code.notebook import CodeTooLargeError
@@ -163,7 +163,7 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
     if cause.family == Family.STUCK and (again := death.lock_taken_again) is not None:
         return statement_at(death.code, death.code.cells[again.cell], again.line)
     if cause.family == Family.STUCK and (loop := death.endless_loop) is not None:
-        return statement_at(death.code, death.code.cells[loop.scope.cell], loop.node.lineno)
+        return statement_with(death.code, loop.node, loop.scope)
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
     if cause.family != Family.MEMORY or (death.incident is not None and death.incident.error):
         return last

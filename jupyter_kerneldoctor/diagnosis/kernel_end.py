@@ -127,20 +127,24 @@ class KernelEnd(RecordedEnd):
         last = self.busy_cell.looks[-1]
         return StuckCell(self.recording, self.frames, Stuck(last.mono_s, last.mono_s, last.children, last.threads))
 
+    @property
+    def refused_bytes(self) -> int | None:
+        """How much was asked for at once and refused; None where that is not known."""
+        return None if self.incident is None else self.incident.asked_bytes
+
     @cached_property
     def memory(self) -> Memory:
         """The memory of the kernel while the cell ran, and its limits; that of the graphics card where it was full."""
         if self.causes and self.causes[0].id == "gpu-oom":
             return GpuMemory(self.recording, self.cell, ran_out=True, incident=self.incident)
         killed = self.ended is True and self.status.exit_code is None and self.signal not in CRASHES
-        refused = None if self.incident is None else self.incident.asked_bytes
         limits: tuple[Refusal, ...] = ()
         if self.causes and self.causes[0].id == "allocation-refused":
-            limits = refusals(self.environment, self.recording.kernel.ram_bytes, refused, refused=True)
+            limits = refusals(self.environment, self.recording.kernel.ram_bytes, self.refused_bytes, refused=True)
         of_process = next((one for one in limits if one.used_bytes is not None), None)
         full = next((one.mono_s for one in self.recording.system_states if is_used_up(one)), None)
         full = None if of_process is None else full
-        return Memory(self.recording, self.cell, self.is_about_memory and killed, refused, of_process, full)
+        return Memory(self.recording, self.cell, self.is_about_memory and killed, self.refused_bytes, of_process, full)
 
     @cached_property
     def memory_pressure(self) -> MemoryPressure:

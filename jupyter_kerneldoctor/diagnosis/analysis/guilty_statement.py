@@ -20,7 +20,7 @@ from ..units import cell_name
 from .awaited_statement import awaited_statement
 from .growth import Growth, is_queue
 from .memory_keeper import LITTLE, MOST, largest_statement, loops_around, store_that_grew
-from .statements import is_at, is_in, is_same_function, lines_in, statement_at
+from .statements import is_at, is_in, is_same_function, lines_in, statement_at, statement_with
 
 _OVERLAP = 1.1  # more than all of the growth: what one statement made is what the container holds
 _SEVERAL = 3
@@ -40,7 +40,7 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
         return last if last is not None and last.function is not None else largest_statement(growth) or last
     try:
         if growth.memory.grows_by_itself and (store := deferred_store(growth.code)) is not None:
-            return statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
+            return statement_with(growth.code, store.statement, store.scope)
         found = next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
         found = found or _largest_of_a_function(growth)
         return found and awaited_statement(growth.code, found)
@@ -54,7 +54,7 @@ def keeps_what_grew(growth: Growth, last: Statement | None) -> bool:
     store = None if found is None else store_that_grew(growth)
     if found is None or store is None:
         return False
-    return is_at(found, statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno))
+    return is_at(found, statement_with(growth.code, store.statement, store.scope))
 
 
 def grown_objects(growth: Growth) -> tuple[Grown, ...]:
@@ -68,7 +68,7 @@ def grown_objects(growth: Growth) -> tuple[Grown, ...]:
         return growth.objects
     if store is None:
         return (*_first_used(growth), *growth.grown)
-    cell = cell_name(growth.code.cells[store.scope.cell].execution_count)
+    cell = growth.code.cell_name(store.scope.cell)
     kind = "attribute used in" if "." in store.container else "local of"
     is_local = "." in store.container or store.container in store.scope.bindings
     where = (
@@ -88,11 +88,11 @@ def _suspects(growth: Growth) -> Iterator[Statement]:
         yield from _making_figures(growth)
     store = store_that_grew(growth)
     if store is not None:
-        at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
+        at = statement_with(growth.code, store.statement, store.scope)
         yield replace(at, via=next(_calls_of(growth, store, at), ()) or _calls_in_code(growth.code, store.scope))
     if (top := largest_statement(growth)) is not None:
         if growth.goes_on and (cycle := cycle_of(growth.code, top.function)) is not None:
-            at = statement_at(growth.code, growth.code.cells[cycle.scope.cell], cycle.statement.lineno)
+            at = statement_with(growth.code, cycle.statement, cycle.scope)
             made = Store(cycle.statement, cycle.scope, "", ())
             yield replace(at, via=next(_calls_of(growth, made, at), ()))
         if growth.goes_on and (collecting := _collecting(growth.code, top)) is not None:

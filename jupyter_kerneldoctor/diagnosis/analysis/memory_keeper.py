@@ -12,7 +12,7 @@ from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Grown, Statement
 from .growth import INNER, Growth
-from .statements import is_at, is_in, lines_in, statement_at
+from .statements import is_at, is_in, lines_in, statement_with
 
 MOST = 0.5  # of the growth
 LITTLE = 0.25
@@ -73,7 +73,7 @@ def _nearness(growth: Growth, store: Store, container: Grown) -> tuple[bool, boo
     """Prefer what keeps graphs, what stands in the function that holds the container, in a loop, where memory grew."""
     of_graphs = container.with_graph and any(one.statement is store.statement for one in growth.graphs(growth.code))
     here = f" {store.scope.function}," in f"{container.where}"
-    at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
+    at = statement_with(growth.code, store.statement, store.scope)
     own = sum(one.bytes for one in growth.charged if is_at(one.statement, at))
     return of_graphs, here, bool(store.scope.loops_around(store.statement)), own
 

@@ -130,7 +130,7 @@ def taken_again(code: Notebook) -> TakenAgain | None:
             for inner in code.functions_named(awaited) if _is_made(code, lock) else ():
                 at = next((where for where, other in _locks(inner.nodes) if _same(other, lock)), None)
                 if at is not None and awaited != outer.function:
-                    place = f"{cell_name(code.cells[outer.cell].execution_count)}, line {line}"
+                    place = f"{code.cell_name(outer.cell)}, line {line}"
                     told = f"{quote(outer.function)} ({place}) already holds {quote(unparse(lock))}"
                     return TakenAgain(inner.cell, at, told)
     return None

@@ -1,5 +1,6 @@
 """Statements of the user: what stands at a line of a cell, and by which calls the cell that ran came to it."""
 
+import ast
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,6 +8,7 @@ from dataclasses import replace
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.notebook import CodeTooLargeError, Notebook
+from ..code.scopes import Scope
 from ..postmortem import Caller, Statement
 from ..units import cell_name, quote
 from ..units import statement as without_colon
@@ -22,6 +24,11 @@ def statement_at(code: Notebook, cell: Cell, line: int) -> Statement:
     function, first, last = found or ("", line, line)
     source = "\n".join(cell.source.split("\n")[first - 1 : last])
     return Statement(cell.execution_count, cell.cell_id, first, last, source, function or None, cell_source=cell.source)
+
+
+def statement_with(code: Notebook, node: ast.expr | ast.stmt, scope: Scope) -> Statement:
+    """Return the innermost statement at the line where a node begins."""
+    return statement_at(code, code.cells[scope.cell], node.lineno)
 
 
 def statement_of(code: Notebook, frames: Sequence[UserFrame]) -> Statement | None:

@@ -85,7 +85,7 @@ def sent_by_others(death: Death) -> bool:
 
 def _only_loop(code: Notebook) -> int | None:
     """Return the line of the loop of the running cell; None where it has none, or several."""
-    cell = code.module(code.last) if code.last >= 0 else None
+    cell = code.running_module
     lines = [one.lineno for one in (cell.body if cell is not None else ()) if isinstance(one, ast.For | ast.While)]
     return lines[0] if len(lines) == 1 else None
 

@@ -94,7 +94,7 @@ class Hang(Cause):
         elif (loop := death.endless_loop) is not None:
             first = loop.node.lineno
             lasted_s = busy.within_s(death.code.cells[loop.scope.cell], first, loop.node.end_lineno or first)
-            where = f"{cell_name(death.code.cells[loop.scope.cell].execution_count)}, line {first}"
+            where = f"{death.code.cell_name(loop.scope.cell)}, line {first}"
             sure = Certainty.STRONG if loop.kind == "unchanged" else Certainty.LIKELY
             found = sure, f"{name} has been going round in {quote(loop.head)} ({where})"
             tip = f"{loop.why[:1].upper()}{loop.why[1:]}."

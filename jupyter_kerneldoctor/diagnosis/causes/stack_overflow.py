@@ -100,7 +100,7 @@ class StackOverflow(Cause):
         return self.finding(death, Certainty.LIKELY, told, (why,), summary=f"Stack overflow ({death.signal})")
 
     def _of_small_stacks(self, death: Death, small: Call) -> CauseFinding:
-        name = cell_name(death.code.cells[small.cell].execution_count)
+        name = death.code.cell_name(small.cell)
         told = (
             f"{sentence(_while(death))}, a thread probably needed more than the small stack that {name} gives threads."
         )

@@ -132,6 +132,6 @@ def _started(timer: Timer | None) -> Iterator[Evidence]:
 
 def _taken_away(death: Death) -> Iterator[Evidence]:
     if (lost := death.lost_handler) is not None:
-        name = cell_name(death.code.cells[lost.cell].execution_count)
+        name = death.code.cell_name(lost.cell)
         text = f"Line {lost.node.lineno} of {name} gives {death.signal} its default action: {quote(lost.text, 100)}."
         yield Evidence(text, lost.node.lineno, "line", "cell source")

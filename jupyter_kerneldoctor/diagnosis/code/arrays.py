@@ -63,6 +63,11 @@ class Value:
     recorded: bool = False
     """Whether it, or what it was made of, was recorded in the kernel; else the code says so."""
 
+    @property
+    def rows(self) -> int | None:
+        """How many rows, or items, it has; None of a number, or where that is not known."""
+        return self.shape[0] if self.shape else None
+
 
 def number(value: complex) -> Value | None:
     """Return a plain number; None for one that is not finite, not real, or longer than any size."""

@@ -23,12 +23,11 @@ def parsed_arguments(code: Notebook, key: str) -> Iterator[Origin]:
     flag = key.replace("_", "-")
     if _is_given(code, f"--{flag}") or _is_given(code, f"--{key}"):
         return
-    for module in code.mentioning("add_argument"):
-        for scope in code.scopes(module.cell):
-            for call in scope.calls:
-                names = [one.value for one in call.args if isinstance(one, ast.Constant)]
-                if getattr(call.func, "attr", "") == "add_argument" and {f"--{flag}", f"--{key}", key} & {*names}:
-                    yield from (Origin(word.value, scope) for word in call.keywords if word.arg == "default")
+    for scope in code.scopes_mentioning("add_argument"):
+        for call in scope.calls:
+            names = [one.value for one in call.args if isinstance(one, ast.Constant)]
+            if getattr(call.func, "attr", "") == "add_argument" and {f"--{flag}", f"--{key}", key} & {*names}:
+                yield from (Origin(word.value, scope) for word in call.keywords if word.arg == "default")
 
 
 def _is_given(code: Notebook, flag: str) -> bool:

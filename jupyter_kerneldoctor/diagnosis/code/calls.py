@@ -17,6 +17,11 @@ def plain_names(*nodes: ast.AST) -> set[str]:
     return {one.id for node in nodes for one in walk(node) if isinstance(one, ast.Name)}
 
 
+def given_to(call: ast.Call) -> list[ast.expr]:
+    """Return all that a call is given, with a name or without."""
+    return [*call.args, *(word.value for word in call.keywords)]
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of a function whose full name is known."""

@@ -77,7 +77,7 @@ def _nested_in_a_loop(code: Notebook, text: str) -> DeepCall | None:
     `path = (step, path)`: to hash a tuple C goes through all that it holds, and no limit counts these calls.
     """
     words = [f"{word} =" for word in dict.fromkeys(_WORD.findall(text))] if _HASHES.search(text) else []
-    for scope in (one for module in code.mentioning(*words[:_MOST_WORDS]) for one in code.scopes(module.cell)):
+    for scope in code.scopes_mentioning(*words[:_MOST_WORDS]):
         for node in scope.nodes:
             match node:
                 case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):

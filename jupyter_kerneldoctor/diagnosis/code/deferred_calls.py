@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.model import Cell
 
-from .calls import last_name
+from .calls import given_to, last_name
 from .ending_calls import NATIVE, EndingCall, EndingCalls, may_end
 from .notebook import Notebook
 from .scopes import Scope
@@ -41,7 +41,7 @@ def deferred_functions(code: Notebook) -> Iterator[Scope]:
         for scope in code.scopes(index):
             for call in scope.calls:
                 name = last_name(call.func)
-                arguments = [*call.args, *(word.value for word in call.keywords)] if name in _DEFER else []
+                arguments = given_to(call) if name in _DEFER else []
                 for given in arguments[:_MOST_ARGUMENTS]:
                     binding = code.definition(given, scope)
                     if binding is not None and isinstance(binding.definition, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -59,7 +59,7 @@ def deferred_store(code: Notebook) -> Store | None:
 def _given(scope: Scope, ends: EndingCalls, code: Notebook) -> Iterator[tuple[int, EndingCall]]:
     for call in scope.calls:
         name = last_name(call.func)
-        arguments = [*call.args, *(word.value for word in call.keywords)] if name in _DEFER else []
+        arguments = given_to(call) if name in _DEFER else []
         for place, given in enumerate(arguments[:_MOST_ARGUMENTS]):
             if isinstance(given, ast.Lambda):
                 function = code.function_scope(given, scope.cell)

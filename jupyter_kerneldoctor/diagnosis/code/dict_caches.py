@@ -11,7 +11,7 @@ from .trees import dump
 
 def dict_caches(code: Notebook) -> Iterator[tuple[ast.Assign, str, Scope]]:
     """Yield the statements that fill a dict which only their function reads, after it has looked for the key there."""
-    of_items = (scope for top in code.mentioning("__getitem__") for scope in code.scopes(top.cell))
+    of_items = code.scopes_mentioning("__getitem__")
     for scope in dict.fromkeys((*code.running, *of_items)):
         fills = [] if scope.is_cell else list(_fills(scope))
         asked = _asked_for(scope) if fills else set()
@@ -54,14 +54,13 @@ def _used_elsewhere(owner: ast.Name | ast.Attribute, scope: Scope, code: Noteboo
     name = owner.id if isinstance(owner, ast.Name) else owner.attr
     if isinstance(owner, ast.Name) and name in scope.bindings and name not in scope.parameters:
         return True  # it is made anew in each call
-    for top in code.mentioning(name):
-        for other in code.scopes(top.cell):
-            if other is scope:
-                continue
-            harmless = {id(one) for node in other.nodes for one in _harmless(node)}
-            mentions = (one for one in other.names if name == last_name(one))
-            if any(id(one) not in harmless for one in mentions):
-                return True
+    for other in code.scopes_mentioning(name):
+        if other is scope:
+            continue
+        harmless = {id(one) for node in other.nodes for one in _harmless(node)}
+        mentions = (one for one in other.names if name == last_name(one))
+        if any(id(one) not in harmless for one in mentions):
+            return True
     return False
 
 

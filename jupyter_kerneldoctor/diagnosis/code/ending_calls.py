@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..units import signal_name
+from .calls import given_to
 from .cellsource import header_magics, line_of
 from .notebook import Notebook
 from .process_loops import sent_to_found
@@ -148,7 +149,7 @@ class EndingCalls:
         ending = EndingCall("exit", call.lineno, scope.segment(call), place=(scope.cell, call.lineno))
         if not isinstance(call, ast.Call):
             return replace(ending, kind="ask") if name in ("exit", "quit") else None
-        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        arguments = given_to(call)
         if name in _ASKS:
             return replace(ending, kind="ask")
         if name in SHELLS:

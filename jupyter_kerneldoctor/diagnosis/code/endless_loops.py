@@ -29,7 +29,7 @@ from .loop_changes import (
 )
 from .notebook import Notebook
 from .scopes import Scope
-from .trees import unparse
+from .trees import holds, unparse
 
 _LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Assert)
 _LEAVING = frozenset({"next", "exit", "quit", "_exit", "abort", "kill", "throw"})
@@ -77,9 +77,9 @@ class EndlessLoop(NamedTuple):
 
 def endless_loop(code: Notebook, cell: Cell, line: int) -> EndlessLoop | None:
     """Return the innermost loop around a line that does not end; None where each of them may."""
-    scopes = [one for one in code.scopes(code.index(cell)) if one.is_cell or _holds(one.node, line)]
+    scopes = [one for one in code.scopes(code.index(cell)) if one.is_cell or holds(one.node, line)]
     for scope in scopes[-1:]:
-        loops = [one for one in scope.nodes if isinstance(one, ast.While) and _holds(one, line)]
+        loops = [one for one in scope.nodes if isinstance(one, ast.While) and holds(one, line)]
         for loop in reversed(loops):
             code.spend(len(loop.body))
             if (found := next(_judged(code, scope, loop), None)) is not None:
@@ -92,8 +92,7 @@ def makes_file(code: Notebook, loop: EndlessLoop) -> bool:
     path = unparse(loop.at) if isinstance(loop.at, ast.expr) else ""
     return any(
         unparse(given) == path
-        for module in code.mentioning(*_MAKERS)
-        for scope in code.scopes(module.cell)
+        for scope in code.scopes_mentioning(*_MAKERS)
         for call in scope.calls
         if called_name(call) in _MAKERS
         for given in (*call.args[:1], *([call.func.value] if isinstance(call.func, ast.Attribute) else []))
@@ -144,7 +143,7 @@ def _is_plain(code: Notebook, name: str) -> bool:
     _, dot, attribute = name.partition(".")
     if not dot:
         return True
-    scopes = (scope for module in code.mentioning(attribute) for scope in code.scopes(module.cell))
+    scopes = code.scopes_mentioning(attribute)
     stored = (
         one for scope in scopes for one in scope.names if isinstance(one, ast.Attribute) and one.attr == attribute
     )
@@ -239,7 +238,3 @@ def _awaited_file(test: ast.expr) -> ast.expr | None:
         case ast.Call(func=ast.Attribute(attr=attr, value=owner), args=args) if attr in _EXISTS and len(args) < 2:
             return args[0] if args else owner
     return None
-
-
-def _holds(node: ast.AST, line: int) -> bool:
-    return bool(getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", 0) or 0))

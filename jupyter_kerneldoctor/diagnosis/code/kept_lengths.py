@@ -14,21 +14,20 @@ from .trees import walk
 def kept_length(code: Notebook, name: str) -> tuple[int, Origin] | None:
     """Return the length at which the code keeps a container, and where that number is written."""
     word, origins = name.rpartition(".")[2], Origins(code)
-    for top in code.mentioning(word):
-        for scope in code.scopes(top.cell):
-            for node in scope.nodes:
-                given: ast.expr | None = None
-                match node:
-                    case ast.Compare(
-                        left=ast.Call(func=ast.Name(id="len"), args=[held]),
-                        ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
-                        comparators=[limit],
-                    ) if last_name(held) == word and _is_kept_at(node, word, scope):
-                        given = limit
-                    case ast.Assign(targets=[target], value=ast.Call(keywords=words)) if last_name(target) == word:
-                        given = next((one.value for one in words if one.arg == "maxlen"), None)
-                if given is not None and (found := origins.number(given, scope)) is not None and found[0] > 1:
-                    return found
+    for scope in code.scopes_mentioning(word):
+        for node in scope.nodes:
+            given: ast.expr | None = None
+            match node:
+                case ast.Compare(
+                    left=ast.Call(func=ast.Name(id="len"), args=[held]),
+                    ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
+                    comparators=[limit],
+                ) if last_name(held) == word and _is_kept_at(node, word, scope):
+                    given = limit
+                case ast.Assign(targets=[target], value=ast.Call(keywords=words)) if last_name(target) == word:
+                    given = next((one.value for one in words if one.arg == "maxlen"), None)
+            if given is not None and (found := origins.number(given, scope)) is not None and found[0] > 1:
+                return found
     return None
 
 

@@ -77,6 +77,15 @@ class NameResolution(ParsedCells):
                 return bound[place - 1]
         return None
 
+    def class_around(self, method: Scope) -> Binding | None:
+        """Return the class that a method belongs to; None for other functions, and where no cell binds its name."""
+        return self.lookup(method.owner, method.parent or method) if method.owner else None
+
+    def bases_of(self, method: Scope) -> list[str]:
+        """Return the full names of what the class of a method is derived from, as far as they are known."""
+        bases = getattr(getattr(self.class_around(method), "definition", None), "bases", ())
+        return [name for base in bases if (name := self.qualified(base, method.parent or method)) is not None]
+
     def definition(self, node: ast.expr, scope: Scope, *, made: bool = False) -> Binding | None:
         """Return the binding of the function or class that a name stands for, also through assignments; None without.
 

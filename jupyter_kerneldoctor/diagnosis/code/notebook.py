@@ -28,6 +28,7 @@ from .budget import CodeTooLargeError
 from .calls import Call
 from .name_resolution import NameResolution
 from .scopes import Binding, Scope
+from .trees import holds
 
 __all__ = ["Binding", "Call", "CodeTooLargeError", "Notebook", "Running", "Scope"]
 
@@ -127,12 +128,15 @@ class Notebook(NameResolution):
         other._trees = {at: tree for at, tree in self._trees.items() if at not in sources}
         return other
 
+    @property
+    def running_module(self) -> Scope | None:
+        """The module level of the cell that was running; None where none was, or it cannot be read."""
+        return self.module(self.last) if self.last >= 0 else None
+
     @cached_property
     def running(self) -> Running:
         """The cell that was running, and what it may have called."""
-        cell = self.module(self.last) if self.last >= 0 else None
-        reached: list[Scope] = [] if cell is None else [cell]
-        reached += [] if cell is None else self._executed
+        reached = [] if self.running_module is None else [self.running_module, *self._executed]
         seen: set[ast.AST] = {one.node for one in reached}
         used: set[str] = set()
         methods: dict[str, list[Scope]] = {}
@@ -165,7 +169,7 @@ class Notebook(NameResolution):
         """The functions that were being executed, also where the code does not show who called them: `m[0] = 1`."""
         found = []
         for at, line in dict.fromkeys(self.executing):
-            around = [one for one in self.scopes(at) if not one.is_cell and _holds(one.node, line)]
+            around = [one for one in self.scopes(at) if not one.is_cell and holds(one.node, line)]
             found += around[-1:]
         return list({one.node: one for one in found}.values())
 
@@ -234,10 +238,6 @@ class Notebook(NameResolution):
 
 
 T = TypeVar("T")
-
-
-def _holds(node: ast.AST, line: int) -> bool:
-    return bool(getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", 0) or 0))
 
 
 def once(question: Callable[[Notebook], T]) -> Callable[[Notebook], T]:

@@ -18,18 +18,17 @@ def open_write(code: Notebook) -> Call | None:
     is_one = len(made) == 1 and made[0].scope.is_cell
     if not made or is_one or any(True for _ in code.with_text(*_ENDS)):
         return None
-    for module in code.mentioning("execute", "executemany"):
-        for scope in code.scopes(module.cell):
-            for call in scope.calls:
-                match call:
-                    case ast.Call(
-                        func=ast.Attribute(value=owner, attr="execute" | "executemany"),
-                        args=[ast.Constant(value=str() as asked), *_],
-                    ) if _WRITES.match(asked):
-                        blocks = (one for one in scope.around(call) if isinstance(one, ast.With))
-                        held = {unparse(name) for one in blocks for name in _names(one)}
-                        if unparse(owner) not in held:
-                            return Call(call, scope, "execute")
+    for scope in code.scopes_mentioning("execute", "executemany"):
+        for call in scope.calls:
+            match call:
+                case ast.Call(
+                    func=ast.Attribute(value=owner, attr="execute" | "executemany"),
+                    args=[ast.Constant(value=str() as asked), *_],
+                ) if _WRITES.match(asked):
+                    blocks = (one for one in scope.around(call) if isinstance(one, ast.With))
+                    held = {unparse(name) for one in blocks for name in _names(one)}
+                    if unparse(owner) not in held:
+                        return Call(call, scope, "execute")
     return None
 
 

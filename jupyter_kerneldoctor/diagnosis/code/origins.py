@@ -110,7 +110,7 @@ class Origins:
         name, owner, code = function.function, function.owner, self.code
         makes, by_itself = name == "__init__" and owner is not None, name in _RUN_BY_CALL and owner is not None
         words = derived_from(code, owner or "") if makes else {name}
-        modules = [scope for top in code.mentioning(*words) for scope in code.scopes(top.cell)] if words - {""} else []
+        modules = list(code.scopes_mentioning(*words)) if words - {""} else []
         for scope in dict.fromkeys((*code.running, *modules)):
             for call in scope.calls:
                 match call.func:
@@ -142,8 +142,7 @@ class Origins:
         if "_" not in name.strip("_"):
             return None
         if name not in self._methods:
-            modules = self.code.mentioning(name)
-            found = [one for top in modules for one in self.code.scopes(top.cell) if one.owner and one.function == name]
+            found = [one for one in self.code.scopes_mentioning(name) if one.owner and one.function == name]
             found = [one for one in found if not all(map(does_nothing, getattr(one.node, "body", ())))]
             self._methods[name] = found[0] if len(found) == 1 else None
         return self._methods[name]

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from ..units import cell_name
 from .budget import Budget, charged
 from .cellsource import mask, parsing_cost
 from .scopes import CellTree, Function, Scope
@@ -72,11 +73,24 @@ class ParsedCells:
         """Return the module level of a cell; None for a cell that cannot be read."""
         return next(iter(self.scopes(index)), None)
 
+    def cell_name(self, index: int) -> str:
+        """Return what to call a cell in a sentence: "cell [2]"."""
+        return cell_name(self.cells[index].execution_count)
+
+    def place_of(self, node: ast.expr | ast.stmt, scope: Scope) -> str:
+        """Return where a node stands, for a sentence: "cell [2], line 3"."""
+        return f"{self.cell_name(scope.cell)}, line {node.lineno}"
+
     def mentioning(self, *words: str) -> Iterator[Scope]:
         """Yield the module level of each cell in whose text one of these whole words stands, newest first."""
         for index in self.with_words(*words):
             if (scope := self.module(index)) is not None:
                 yield scope
+
+    def scopes_mentioning(self, *words: str) -> Iterator[Scope]:
+        """Yield all scopes of each cell in whose text one of these whole words stands, newest cell first."""
+        for index in self.with_words(*words):
+            yield from self.scopes(index)
 
     def with_words(self, *words: str) -> Iterator[int]:
         """Yield the index of each cell in whose text one of these whole words stands, newest first; none is parsed."""
@@ -115,8 +129,7 @@ class ParsedCells:
 
     def functions_named(self, name: str) -> Iterator[Scope]:
         """Yield the functions and methods of this name that the cells define, newest cell first."""
-        for module in self.mentioning(f"def {name}"):
-            yield from (one for one in self.scopes(module.cell) if one.function == name)
+        yield from (one for one in self.scopes_mentioning(f"def {name}") if one.function == name)
 
     def statement_at(self, index: int, line: int) -> tuple[str, int, int] | None:
         """Return the function, the first and the last line of the innermost statement at a line of a cell.

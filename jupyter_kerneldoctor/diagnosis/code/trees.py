@@ -24,6 +24,11 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         yield current
 
 
+def holds(node: ast.AST, line: int) -> bool:
+    """Whether a line is one of a node's."""
+    return bool(getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", 0) or 0))
+
+
 def unparse(node: ast.AST) -> str:
     """Return the text of a node as `ast.unparse` writes it."""
     text = ast.unparse(node)

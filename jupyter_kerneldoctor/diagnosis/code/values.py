@@ -87,6 +87,11 @@ class Values:
         """Return what an expression stood for when the scope ran last; None where that is not known, or for None."""
         return None if node is None else self._of(node, _Place(scope, self._called_with(scope)))
 
+    def rows(self, node: ast.expr | None, scope: Scope) -> int | None:
+        """Return how many rows, or items, an expression stood for; None where it has none, or not known how many."""
+        found = self.of(node, scope)
+        return None if found is None else found.rows
+
     def number(self, node: ast.expr | None, scope: Scope) -> int | None:
         """Return the whole number that an expression stood for; None where it is no number, or not known."""
         return whole(self.of(node, scope))

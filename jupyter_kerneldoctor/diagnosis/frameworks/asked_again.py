@@ -2,7 +2,7 @@
 
 import ast
 
-from ..code.calls import Call
+from ..code.calls import Call, given_to
 from ..code.notebook import Notebook
 from ..code.origins import Origins, all_origins
 from ..code.trees import walk
@@ -31,8 +31,7 @@ def endless_rounds(call: Call, given: str, code: Notebook) -> Changes:
     node = call.node.args[0]
     yields = isinstance(node, ast.Call) and _yields(node.func, call, code)
     plain = isinstance(node, ast.Call) and all(
-        isinstance(one, ast.Name | ast.Attribute | ast.Constant)
-        for one in (*node.args, *(word.value for word in node.keywords))
+        isinstance(one, ast.Name | ast.Attribute | ast.Constant) for one in given_to(node)
     )
     made = [
         code.qualified(one.func, where)

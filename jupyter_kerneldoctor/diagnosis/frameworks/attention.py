@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..code.calls import last_name
+from ..code.calls import given_to, last_name
 from ..code.literals import number
 from ..code.notebook import Call, Scope
 from ..code.trees import walk
@@ -134,7 +134,7 @@ def _softmax_of(node: ast.expr, scope: Scope, tensors: Tensors) -> ast.expr | No
     """Return what a softmax over the last dimension is of."""
     if not isinstance(node, ast.Call) or any(word.arg != "dim" for word in node.keywords):
         return None
-    given = [*node.args, *(word.value for word in node.keywords)]
+    given = given_to(node)
     name = tensors.code.qualified(node.func, scope)
     match node.func, given:
         case _, [inner, dim] if name in ("torch.softmax", "torch.nn.functional.softmax") and number(dim) == -1:
@@ -189,9 +189,10 @@ def _is_triangle(mask: ast.expr, scope: Scope, tensors: Tensors) -> bool:
         case _:
             return False
     made = [node, *(one.node for one in tensors.origins.of(node, scope))]
-    for module in tensors.code.mentioning("register_buffer") if isinstance(node, ast.Attribute) else ():
-        calls = (call for inner in tensors.code.scopes(module.cell) for call in inner.calls)
-        made += [one for one in calls if one.args and getattr(one.args[0], "value", None) == getattr(node, "attr", "")]
+    for inner in tensors.code.scopes_mentioning("register_buffer") if isinstance(node, ast.Attribute) else ():
+        made += [
+            one for one in inner.calls if one.args and getattr(one.args[0], "value", None) == getattr(node, "attr", "")
+        ]
     calls = (one for each in made for one in walk(each) if isinstance(one, ast.Call))
     return any(last_name(one.func) == "tril" for one in calls)
 

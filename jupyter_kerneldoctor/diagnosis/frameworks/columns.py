@@ -218,7 +218,7 @@ class _Reader:
         """Follow an attribute of `self`, and of any object that has one of that name."""
         if not self._enter(key):
             return True  # `self.df = self.df[…]`: its uses are looked at
-        scopes = [scope for top in self.code.mentioning(key) for scope in self.code.scopes(top.cell)]
+        scopes = list(self.code.scopes_mentioning(key))
         uses = [
             (one, scope)
             for scope in scopes

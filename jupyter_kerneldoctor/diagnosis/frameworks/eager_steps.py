@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from ..code.calls import last_name
+from ..code.calls import given_to, last_name
 from ..code.notebook import Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
@@ -43,7 +43,7 @@ def _is_of_tensors(step: Scope, code: Notebook) -> bool:
 def _gets_tensors(step: Scope, code: Notebook) -> bool:
     """Whether a function is called, and with no Python number: it would be compiled again for each of them."""
     calls = Origins(code).calls_of(step)
-    given = [(one, caller) for call, caller in calls for one in (*call.args, *(word.value for word in call.keywords))]
+    given = [(one, caller) for call, caller in calls for one in given_to(call)]
     return bool(calls) and not any(
         isinstance(one, ast.Constant) or Origins(code).number(one, caller) or _counts(one, caller)
         for one, caller in given

@@ -23,14 +23,13 @@ class Reader(NamedTuple):
 
 def reader_at(code: Notebook, text: str) -> Reader | None:
     """Return the name that an item gets at the line where the threads wait, and its end mark."""
-    for module in code.mentioning("get"):
-        for scope in code.scopes(module.cell):
-            for node in scope.nodes:
-                match node:
-                    case ast.Assign(targets=[ast.Name(id=item)]) | ast.NamedExpr(target=ast.Name(id=item)) as taken if (
-                        scope.segment(taken).strip() in text
-                    ):
-                        return Reader(item, _mark(scope, item), scope, taken)
+    for scope in code.scopes_mentioning("get"):
+        for node in scope.nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=item)]) | ast.NamedExpr(target=ast.Name(id=item)) as taken if (
+                    scope.segment(taken).strip() in text
+                ):
+                    return Reader(item, _mark(scope, item), scope, taken)
     return None
 
 
@@ -59,8 +58,7 @@ def marks_put(code: Notebook, mark: str) -> list[tuple[Scope, ast.Expr]]:
     """Return the statements that put an end mark into a queue."""
     return [
         (scope, node)
-        for module in code.mentioning(*_PUTS)
-        for scope in code.scopes(module.cell)
+        for scope in code.scopes_mentioning(*_PUTS)
         for node in scope.nodes
         if isinstance(node, ast.Expr) and _puts(node.value) == mark
     ]
@@ -75,22 +73,21 @@ def _puts(node: ast.expr) -> str | None:
 
 def mark_for_each(code: Notebook, marks: list[tuple[Scope, ast.Expr]], mark: str) -> Changes:
     """Return the edit that puts in as many marks as threads are joined."""
-    for module in code.mentioning("join"):
-        for scope in code.scopes(module.cell):
-            for node in scope.nodes:
-                match node:
-                    case ast.For(target=ast.Name(id=one), iter=ast.Name(id=threads), body=body) if any(
-                        unparse(step).startswith(f"{one}.join(") for step in body
-                    ):
-                        own = [put for where, put in marks if where is scope]
-                        puts = [call.func for call in scope.calls if _puts(call) is not None]
-                        into = {unparse(put.value) for put in puts if isinstance(put, ast.Attribute)}
-                        if len(marks) == 1 and own:
-                            text = scope.segment(own[0])
-                            header = f"for _ in {threads}:"
-                            return replace_by_lines(scope, own[0], header, f"{indent_unit(scope, own[0])}{text}")
-                        if not marks and len(into) == 1:
-                            put = f"{into.pop()}.put({mark})"
-                            unit = indent_unit(scope, node)
-                            return insert_before(scope, node, f"for _ in {threads}:", f"{unit}{put}")
+    for scope in code.scopes_mentioning("join"):
+        for node in scope.nodes:
+            match node:
+                case ast.For(target=ast.Name(id=one), iter=ast.Name(id=threads), body=body) if any(
+                    unparse(step).startswith(f"{one}.join(") for step in body
+                ):
+                    own = [put for where, put in marks if where is scope]
+                    puts = [call.func for call in scope.calls if _puts(call) is not None]
+                    into = {unparse(put.value) for put in puts if isinstance(put, ast.Attribute)}
+                    if len(marks) == 1 and own:
+                        text = scope.segment(own[0])
+                        header = f"for _ in {threads}:"
+                        return replace_by_lines(scope, own[0], header, f"{indent_unit(scope, own[0])}{text}")
+                    if not marks and len(into) == 1:
+                        put = f"{into.pop()}.put({mark})"
+                        unit = indent_unit(scope, node)
+                        return insert_before(scope, node, f"for _ in {threads}:", f"{unit}{put}")
     return ()

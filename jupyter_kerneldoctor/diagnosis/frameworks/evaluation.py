@@ -109,7 +109,7 @@ def _hands_on(method: Scope, code: Notebook) -> bool:
 
 def is_forward(scope: Scope, code: Notebook) -> bool:
     """Whether a function is a method of a network of the user's."""
-    owner = code.lookup(scope.owner, scope.parent or scope) if scope.owner else None
+    owner = code.class_around(scope)
     return owner is not None and is_module_class(owner, code)
 
 

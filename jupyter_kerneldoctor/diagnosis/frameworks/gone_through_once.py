@@ -68,12 +68,11 @@ def is_result_gone_through_once(function: Scope, code: Notebook, depth: int = 0)
     if function.decorators or not 0 < len(calls) <= _MOST_CALLS or not isinstance(function.node, ast.FunctionDef):
         return False
     called = {call.func for call, _ in calls}
-    for top in code.mentioning(name):
-        for scope in code.scopes(top.cell):
-            for one in scope.names:
-                is_it = one.id == name if isinstance(one, ast.Name) else one.attr == name
-                if is_it and one not in called:
-                    return False
+    for scope in code.scopes_mentioning(name):
+        for one in scope.names:
+            is_it = one.id == name if isinstance(one, ast.Name) else one.attr == name
+            if is_it and one not in called:
+                return False
     return all(is_gone_through_once(call, scope, code, depth) for call, scope in calls)
 
 
@@ -95,8 +94,7 @@ def _is_name(name: str, made: ast.stmt | None, scope: Scope, code: Notebook, dep
     uses = [one for one in uses if not isinstance(one.ctx, ast.Store)]
     if len(uses) != 1:
         return False
-    tops = code.mentioning(name) if scope.is_cell else ()
-    for other in chain(scope.tree.scopes, (one for top in tops for one in code.scopes(top.cell))):
+    for other in chain(scope.tree.scopes, code.scopes_mentioning(name) if scope.is_cell else ()):
         reads = (scope.is_cell or _is_inside(other, scope)) and not _is_its_own(name, other)
         names_it = reads and any(isinstance(one, ast.Name) and one.id == name for one in other.names)
         if names_it and other is not scope:  # of a day's cells no more are parsed

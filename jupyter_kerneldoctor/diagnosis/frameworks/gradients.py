@@ -157,9 +157,7 @@ def records_graph(node: ast.AST, scope: Scope, code: Notebook, depth: int = 0) -
 
 def is_of_lightning(scope: Scope, code: Notebook) -> bool:
     """Whether a function is a method of a `LightningModule`: a trainer calls it in each step and runs `backward()`."""
-    owner = code.lookup(scope.owner, scope.parent or scope) if scope.owner else None
-    bases = getattr(owner.definition, "bases", ()) if owner is not None else ()
-    return any((code.qualified(base, scope.parent or scope) or "").endswith(".LightningModule") for base in bases)
+    return any(name.endswith(".LightningModule") for name in code.bases_of(scope))
 
 
 def backward_below(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0) -> list[Backward]:

@@ -16,16 +16,15 @@ _HOOKS = (
 
 def code_of_hooks(code: Notebook) -> Iterator[Scope]:
     """Yield the functions that are registered as hooks of a network."""
-    for module in code.mentioning(*_HOOKS):
-        for scope in code.scopes(module.cell):
-            for call in scope.calls:
-                if getattr(call.func, "attr", "") in _HOOKS and call.args:
-                    yield from _called_as_hook(call.args[0], scope, code)
-                    names = {one.id for one in walk(call.args[0]) if isinstance(one, ast.Name)}
-                    names |= {one.attr for one in walk(call.args[0]) if isinstance(one, ast.Attribute)}
-                    inner = (one for one in code.scopes(module.cell) if not one.is_cell)
-                    yield from (one for one in inner if one.function in names or one.node in walk(call.args[0]))
-                    yield from (one for name in names for made in code.functions_named(name) for one in _inside(made))
+    for scope in code.scopes_mentioning(*_HOOKS):
+        for call in scope.calls:
+            if getattr(call.func, "attr", "") in _HOOKS and call.args:
+                yield from _called_as_hook(call.args[0], scope, code)
+                names = {one.id for one in walk(call.args[0]) if isinstance(one, ast.Name)}
+                names |= {one.attr for one in walk(call.args[0]) if isinstance(one, ast.Attribute)}
+                inner = (one for one in code.scopes(scope.cell) if not one.is_cell)
+                yield from (one for one in inner if one.function in names or one.node in walk(call.args[0]))
+                yield from (one for name in names for made in code.functions_named(name) for one in _inside(made))
 
 
 def left_hooks(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:
@@ -41,7 +40,7 @@ def left_hooks(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:
 
 
 def _calls(code: Notebook, word: str) -> Iterator[ast.Call]:
-    return (call for top in code.mentioning(word) for scope in code.scopes(top.cell) for call in scope.calls)
+    return (call for scope in code.scopes_mentioning(word) for call in scope.calls)
 
 
 def _called_as_hook(hook: ast.expr, scope: Scope, code: Notebook) -> Iterator[Scope]:

@@ -48,7 +48,7 @@ def pipeline_steps(code: Notebook, method: str) -> Iterator[Step]:
     """Yield the calls of a pipeline's method in what ran, and in the cells before, where the pipeline may be made."""
     if not is_used(code):
         return
-    before = (scope for top in code.mentioning(method) for scope in code.scopes(top.cell))
+    before = code.scopes_mentioning(method)
     for scope in dict.fromkeys((*code.running, *before)):
         for call in scope.calls:
             match call.func:
@@ -121,14 +121,13 @@ _OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD", "rmsprop": "RMSpr
 def optimizers_of(code: Notebook) -> Iterator[tuple[Call, str | None]]:
     """Yield the calls that make an optimizer; for `compile("adam")` that call, and the name of the class."""
     yield from ((one, None) for one in code.calls("tensorflow.keras.optimizers.*", "keras.optimizers.*"))
-    for module in code.mentioning("compile"):
-        for scope in code.scopes(module.cell):
-            for node in scope.calls:
-                call = Call(node, scope, "compile")
-                given = call.argument("optimizer", 0) if getattr(node.func, "attr", "") == "compile" else None
-                name = _OPTIMIZERS.get(str(given.value).lower()) if isinstance(given, ast.Constant) else None
-                if name is not None:
-                    yield call, name
+    for scope in code.scopes_mentioning("compile"):
+        for node in scope.calls:
+            call = Call(node, scope, "compile")
+            given = call.argument("optimizer", 0) if getattr(node.func, "attr", "") == "compile" else None
+            name = _OPTIMIZERS.get(str(given.value).lower()) if isinstance(given, ast.Constant) else None
+            if name is not None:
+                yield call, name
 
 
 def known_as(code: Notebook) -> str | None:

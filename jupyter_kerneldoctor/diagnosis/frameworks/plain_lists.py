@@ -51,7 +51,7 @@ class PlainList(NamedTuple):
     def is_like_an_array(self) -> bool:
         """Whether all that is done with it an array can do: it is made once, indexed, gone through, returned."""
         name, scope, code = self.name, self.scope, self.code
-        scopes = {one for top in code.mentioning(name) for one in code.scopes(top.cell)} if scope.is_cell else set()
+        scopes = set(code.scopes_mentioning(name) if scope.is_cell else ())
         named = [one for other in scopes - {scope} for one in other.names if isinstance(one, ast.Name)]
         if len(scope.bindings.get(name, ())) != 1 or any(one.id == name for one in named):
             return False

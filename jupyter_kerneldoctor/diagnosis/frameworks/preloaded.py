@@ -66,6 +66,4 @@ def _counts(call: ast.Call) -> bool:
 
 def _gives_batches(init: Scope, code: Notebook) -> bool:
     """Whether the class is one of Keras, whose `__getitem__` gives a batch."""
-    owner = code.lookup(init.owner, init.parent or init) if init.owner else None
-    bases = getattr(owner.definition, "bases", ()) if owner is not None else ()
-    return any((code.qualified(base, init.parent or init) or "").endswith(_OF_BATCHES) for base in bases)
+    return any(name.endswith(_OF_BATCHES) for name in code.bases_of(init))

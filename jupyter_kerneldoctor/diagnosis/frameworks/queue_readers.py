@@ -12,8 +12,7 @@ def goes_on_after_an_error(code: Notebook, owner: str) -> Changes:
     """Return the edit of the only loop that takes items out of the queue: it goes on after an error."""
     places = [
         (scope, node, around)
-        for module in code.mentioning(owner)
-        for scope in code.scopes(module.cell)
+        for scope in code.scopes_mentioning(owner)
         for node in scope.nodes
         if isinstance(node, ast.Assign) and _is_read(node.value, owner)
         if isinstance(around := next(scope.around(node), None), ast.While | ast.For | ast.AsyncFor)

@@ -48,7 +48,7 @@ def block_calls(code: Notebook) -> Iterator[BlockCall]:
     """Yield the calls `block(x)` in `for block in self.blocks` of a network's `forward`."""
     tensors = Tensors(code)
     for scope in code.running.functions:
-        owner = code.lookup(scope.owner, scope.parent or scope) if scope.owner and scope.function == "forward" else None
+        owner = code.class_around(scope) if scope.function == "forward" else None
         if owner is None or not is_module_class(owner, code) or not tensors.in_use:
             continue
         for call in scope.calls:

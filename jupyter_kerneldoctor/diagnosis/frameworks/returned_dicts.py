@@ -54,7 +54,7 @@ def is_read_whole(word: str, returned: ast.Dict, code: Notebook) -> bool:
 def without_unread_tensors(returned: ast.Dict, scope: Scope, tensors: Tensors) -> tuple[str | None, list[str]]:
     """Return the dict without the tensors that nothing reads, and these; None where it may be read as a whole."""
     code, kept, left = tensors.code, [], []
-    attributes = (node for top in code.mentioning(*_READS_ALL) for one in code.scopes(top.cell) for node in one.names)
+    attributes = (node for one in code.scopes_mentioning(*_READS_ALL) for node in one.names)
     if any(getattr(node, "attr", "") in _READS_ALL for node in attributes) or reached_by_gradients(code) & {returned}:
         return None, []
     for key, value in zip(returned.keys, returned.values, strict=True):
@@ -80,5 +80,5 @@ def _uncut(node: ast.expr) -> ast.expr:
 
 def _is_read(key: ast.Constant, code: Notebook) -> bool:
     """Whether another place of the cells has the same text."""
-    nodes = (node for top in code.mentioning(str(key.value)) for scope in code.scopes(top.cell) for node in scope.nodes)
+    nodes = (node for scope in code.scopes_mentioning(str(key.value)) for node in scope.nodes)
     return any(isinstance(node, ast.Constant) and node.value == key.value and node is not key for node in nodes)

@@ -2,6 +2,7 @@
 
 import ast
 
+from ..code.calls import given_to
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import all_origins
 from ..code.trees import walk
@@ -34,7 +35,7 @@ def calls_of_untrained(code: Notebook) -> set[ast.Call]:
 
 def _is_outside(scope: Scope, code: Notebook) -> bool:
     """Whether a function is no method of a network, whose parts are trained with it."""
-    owner = code.lookup(scope.owner, scope.parent or scope) if scope.owner else None
+    owner = code.class_around(scope)
     return owner is None or not is_module_class(owner, code)
 
 
@@ -79,6 +80,6 @@ def _is_given_graph(call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
     return any(
         tensors.kind(one, where) is Kind.GRAPH
         or (isinstance(one, ast.Call) and tensors.kind(one.func, where) is Kind.MODULE)
-        for given in [*call.args, *(word.value for word in call.keywords)]
+        for given in given_to(call)
         for one, where in all_origins(given, scope, tensors.code, parts=True)
     )

@@ -55,8 +55,7 @@ def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
             data = {one.id: one for call, one in given if _is_network(call, scope, tensors)}
             if len(data) == 1 and not picks_rows(nodes, scope, tensors):
                 ((name, node),) = data.items()
-                known = values.of(node, scope)
-                rows = known.shape[0] if known is not None and known.shape else None
+                rows = values.rows(node, scope)
                 others = dict.fromkeys(one.id for call, one in given if one.id != name and len(call.args) > 1)
                 compared = compared_with(nodes, [node], scope, tensors, values)
                 beside = [one for one in compared if one[0] is None or one[0].id not in bound]

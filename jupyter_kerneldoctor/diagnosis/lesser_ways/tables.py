@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping
 
 from ..case import Case
+from ..code.calls import given_to
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
@@ -11,7 +12,7 @@ from .way import LesserWay, is_gathered, is_method_of, made_by, names
 
 
 def _of_a_product(call: Call, death: Death) -> bool:
-    given = [*call.node.args, *(word.value for word in call.node.keywords)]
+    given = given_to(call.node)
     return any(name.endswith("MultiIndex.from_product") for one in given for name in made_by(one, call, death))
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..calls import CLASSES, calls_at, is_of, is_own
 from ..case import Case
-from ..code.calls import last_name
+from ..code.calls import given_to, last_name
 from ..code.notebook import Call
 from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
@@ -123,7 +123,7 @@ def _given_to_running(scope: Scope, death: Death) -> set[ast.AST]:
     frames = [one.frame.function.rpartition(".")[2] for one in death.user_frames[:-1] if not one.is_cell]
     called = [one for one in scope.calls if last_name(one.func) in frames and death.was_running(one, scope)]
     own = [one for one in called if is_own(one.func, scope, death)]
-    words = ((*one.args, *(word.value for word in one.keywords)) for one in own)
+    words = map(given_to, own)
     return {inner for given in words for one in given for inner in walk(one)}
 
 
@@ -155,7 +155,7 @@ def _took_memory(call: Call, death: Death) -> bool:
 def _step(call: Call, death: Death) -> str:
     """Return how many rows a loop takes at a time: 1,000, and at most a tenth where it is known how many there are."""
     value = death.values.of(call.node.args[0], call.scope) if call.node.args else None
-    rows = value.shape[0] if value is not None and value.shape else 10_000
+    rows = 10_000 if value is None or value.rows is None else value.rows
     return str(max(1, min(1000, rows // 10)))
 
 

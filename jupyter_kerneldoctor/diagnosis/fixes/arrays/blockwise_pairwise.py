@@ -24,6 +24,7 @@ class BlockwisePairwise(Fix):
     """
 
     id, title, causes = "blockwise-pairwise", "Compare rows without a table of all pairs", (Family.MEMORY,)
+    words_stay = True  # of `cdist`, too, only the nearest may be wanted
 
     FIRES = [
         Case(
@@ -147,10 +148,6 @@ class BlockwisePairwise(Fix):
                 title="Ask for the nearest rows only, or work in chunks",
                 snippet=_nearest(call.scope, given, PAIRWISE[call.name]),
             )
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - as in the base
-        """Count no advice: of `cdist`, too, only the nearest may be wanted."""
-        return not any(one.edits for one in self.propose(after))
 
 
 def _are_tensors(found: Distance, scope: Scope, death: Death) -> str:

@@ -90,7 +90,7 @@ def _targets(call: Call) -> list[str]:
 def _are_only_combined(names: list[str], call: Call, death: Death) -> bool:
     """Whether each expression that uses the coordinates is arithmetic on all of them, in all cells."""
     words = {name.rpartition(".")[2] for name in names}
-    for scope in (one for top in death.code.mentioning(*words) for one in death.code.scopes(top.cell)):
+    for scope in death.code.scopes_mentioning(*words):
         for use in (one for one in scope.names if unparse(one) in names):
             statement = scope.tree.statements[use]
             parents = {child: one for one in scope.inside(statement) for child in ast.iter_child_nodes(one)}

@@ -8,7 +8,7 @@ from ...code.origins import all_origins
 from ...edits import Changes, replace, set_argument
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.numpy import single_precision
-from ...units import cell_name, quote, size
+from ...units import quote, size
 
 _SMALL = re.compile(r"\b(?:u?int(?:8|16|32)|bool_?|float(?:16|32))\b")
 _RESERVE = ("numpy.zeros", "numpy.empty")
@@ -101,7 +101,7 @@ class UntouchedPreallocation(Fix):
             edits = (
                 set_argument(call, "dtype", single_precision(call, death.code), 1) if halved else _in_file(call, name)
             )
-            at = cell_name(death.code.cells[call.cell].execution_count)
+            at = death.code.cell_name(call.cell)
             if edits:
                 yield Proposal(
                     edits,

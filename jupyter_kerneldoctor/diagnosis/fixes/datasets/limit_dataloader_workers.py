@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.loaders import loaders_with_workers
-from ...units import cell_name, plural, quote, size
+from ...units import plural, quote, size
 from ...workers import workers_bytes, workers_that_fit
 
 _LOADER = "from torch.utils.data import DataLoader\n"
@@ -54,7 +54,7 @@ class LimitDataloaderWorkers(Fix):
             fewer = workers_that_fit(death, loader.workers)
             if fewer is None:
                 continue
-            where = cell_name(death.code.cells[loader.number.scope.cell].execution_count)
+            where = death.code.cell_name(loader.number.scope.cell)
             why = (
                 f"{quote(loader.call.text)} starts {plural(loader.workers, 'process')} (`num_workers`). The kernel's "
                 f"child processes held {size(held or 0)} at the end. The number is written in {where}."

@@ -4,7 +4,7 @@ from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ...fix import Advice, Case, Death
 from ...pasted_commands import shell_word
-from ...units import cell_name, duration, quote
+from ...units import duration, quote
 
 _HOUR = SystemState(0, "end", rlimits={"CPU": Rlimit(3600, 7200)}, cpu_s=3600.0)
 
@@ -60,7 +60,7 @@ class CpuLimit(Advice):
         allowed = "a limited amount" if limit is None else duration(limit)
         for call in death.code.calls("resource.setrlimit"):
             if call.node.args and "RLIMIT_CPU" in call.scope.segment(call.node.args[0]):
-                where = f"{cell_name(death.code.cells[call.cell].execution_count)}, line {call.node.lineno}"
+                where = death.code.place_of(call.node, call.scope)
                 advice = f"{quote(call.text)} in {where} set that limit, for the whole kernel. " + _OWN
                 return {"allowed": allowed, "title_": _RAISE, "advice": advice, "code_": _RAISED}
         name = (death.recording.kernel.notebook or "notebook.ipynb").rpartition("/")[2]

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ...edits import drop_argument
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...units import quote
 
 _SET = "import faulthandler as f\nf.dump_traceback_later(60, exit=True)"
 
@@ -37,7 +37,7 @@ class DumpWithoutExit(Fix):
         """Take the argument away where it was given."""
         for call in death.code.calls("faulthandler.dump_traceback_later"):
             if death.status.exit_code == 1 and call.argument("exit") is not None:
-                where = cell_name(death.code.cells[call.cell].execution_count)
+                where = death.code.cell_name(call.cell)
                 why = f"{quote(call.text)} ({where}) ends the kernel when its time is up, whichever cell runs then."
                 snippet = "import faulthandler\nfaulthandler.cancel_dump_traceback_later()  # when the work is done"
                 yield Proposal(drop_argument(call, "exit"), why, snippet=snippet)

@@ -117,9 +117,7 @@ def _is_on_a_condition(scope: Scope, node: ast.Call) -> bool:
 
 
 def _raising(scope: Scope, node: ast.Call, death: Death) -> Proposal:
-    what = (
-        f"{quote(scope.segment(node))} ({cell_name(death.code.cells[scope.cell].execution_count)}, line {node.lineno})"
-    )
+    what = f"{quote(scope.segment(node))} ({death.code.cell_name(scope.cell)}, line {node.lineno})"
     why = (
         f"{what} ends the kernel and everything in its memory. {quote(_STOP)} stops only the cell; the kernel lives on."
     )

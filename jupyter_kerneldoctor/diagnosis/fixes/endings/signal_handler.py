@@ -39,6 +39,7 @@ class SignalHandler(Fix):
 
     id, title = "signal-handler", "Install a handler for the signal before it can come"
     causes = ("unhandled-signal",)
+    words_stay = True
 
     FIRES = [
         Case(
@@ -101,10 +102,6 @@ class SignalHandler(Fix):
             yield Proposal(
                 (), f"{told} Install one before who sends it is started.", snippet=_TOLD.format(signal=signal)
             )
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the snippet remains true
-        """Whether there is nothing more to edit."""
-        return not any(one.edits for one in self.propose(after))
 
 
 def _stop_first(lost: Call, signal: str, death: Death) -> Changes:

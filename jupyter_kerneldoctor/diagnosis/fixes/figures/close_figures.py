@@ -30,6 +30,7 @@ class CloseFigures(Fix):
     """
 
     id, title, causes = "close-figures", "Close each figure after it is saved: plt.close", (Family.MEMORY,)
+    words_stay = True  # of the figures that were open at the death
 
     FIRES = [
         Case(
@@ -111,7 +112,3 @@ class CloseFigures(Fix):
             why = f"pyplot keeps {kept} figures open, {size(seen.bytes if seen and seen.bytes else 0)} in all. Close "
             why += "each at the end of its round; one that you keep in a list stays in memory: save it as a file."
             yield Proposal(edits, why, memory.ramp_bytes, snippet=_AT_THE_END)
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - as in the base
-        """Count no advice: the figures that were open at the death are told of as before."""
-        return not any(one.edits for one in self.propose(after))

@@ -72,7 +72,7 @@ class HeadlessBackend(Fix):
             yield Proposal(edits, why, title="Show the plots below the cell: %matplotlib inline")
             return
         is_qt = _QT_SAID.search(death.text) or any(code.imports(one) for one in _QT)
-        module = code.module(code.last) if code.last >= 0 else None
+        module = code.running_module
         if is_qt and module is not None and module.body and not any(True for _ in code.with_words("QT_QPA_PLATFORM")):
             name, imported = import_as(module, code, "os", "os")
             first = module.body[0]

@@ -47,7 +47,7 @@ class LimitCellOutput(Advice):
                     case ast.Attribute(attr=attr) if attr in _WHOLE and code.imports("pandas") and not node.args:
                         if code.is_at_line(node, scope):
                             return {"shows": quote(scope.segment(node))}
-        module = code.module(code.last) if code.last >= 0 else None
+        module = code.running_module
         shows = bool(module and module.body and isinstance(module.body[-1], ast.Expr))
         newest = next((call for call in _options(death) if shows), None)
         given = newest.node.args[1] if newest is not None and len(newest.node.args) > 1 else None

@@ -123,7 +123,7 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
     if found is None:
         return None
     value, room = death.values.of(found, at.scope), death.room_bytes
-    rows, step = (value.shape[0] if value is not None and value.shape else None), 0
+    rows, step = (value.rows if value is not None else None), 0
     if rows is not None and rows < 2:
         return None
     if rows and room and death.memory.missing_bytes:

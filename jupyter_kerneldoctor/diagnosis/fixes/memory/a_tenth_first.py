@@ -37,7 +37,7 @@ class ATenthFirst(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the statement, and what it called."""
         room, memory = death.room_bytes or death.memory.headroom_before_bytes, death.memory
-        asked = death.incident.asked_bytes if death.incident is not None else None
+        asked = death.refused_bytes
         took, shape, at = asked or memory.missing_bytes, death.memory_shape, guilty_place(death)
         if not room or room < 0 or not took or death.growth.is_steady or (shape is not None and shape.is_in_files):
             return None

@@ -8,7 +8,7 @@ from ...code.notebook import Notebook
 from ...examples import MIB
 from ...examples.stuck import child
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote, size
+from ...units import quote, size
 
 _WAYS = {
     "ray": (
@@ -154,7 +154,7 @@ def _kept_by_a_dataset(code: Notebook) -> Iterator[str]:
                     ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self")) as kept])
                     | ast.Assign(targets=[ast.Subscript(value=ast.Attribute(value=ast.Name(id="self")) as kept)])
                 ):
-                    place = f"{cell_name(code.cells[scope.cell].execution_count)}, line {node.lineno}"
+                    place = code.place_of(node, scope)
                     yield (
                         f"{quote(scope.segment(kept))} ({place}) keeps something of each item that is read, and each "
                         "worker has a copy of its own."

@@ -65,7 +65,7 @@ def _of_rlimit(death: Death) -> dict[str, str]:
     """Name the limit of the process, `ulimit -v` or `ulimit -d`."""
     name, flag = ("AS", "v") if death.environment.soft_limit("AS") else ("DATA", "d")
     limit = death.environment.soft_limit(name) or 0
-    asked = death.incident.asked_bytes if death.incident is not None else None
+    asked = death.refused_bytes
     wanted = f" {size(asked)} was asked for at once." if asked else ""
     why = (
         f"This process may have {size(limit)} of memory (`ulimit -{flag}`, RLIMIT_{name}).{wanted} Start Jupyter in a "

@@ -78,7 +78,7 @@ class ReleaseBeforeRebind(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Set the names to None before the first of them is bound anew."""
         code, tensors, memory = death.code, Tensors(death.code), death.memory
-        cell = code.module(code.last) if code.last >= 0 else None
+        cell = code.running_module
         if cell is None or not memory.grew_here:
             return
         before, limit = memory.before_bytes or 0, memory.limit_bytes or 0

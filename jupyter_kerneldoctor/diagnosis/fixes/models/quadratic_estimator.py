@@ -91,7 +91,7 @@ class QuadraticEstimator(Fix):
         for made, used in makers(death, *_INSTEAD):
             data, missing = used.argument("X", 0), death.memory.missing_bytes or 0
             value = death.values.of(data, used.scope)
-            rows = value.shape[0] if value is not None and value.shape else None
+            rows = value.rows if value is not None else None
             if (
                 data is None
                 or "neighbors" in unparse(made.argument("affinity") or ast.Constant(""))

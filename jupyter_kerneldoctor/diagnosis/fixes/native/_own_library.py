@@ -13,8 +13,7 @@ from ...edits import Changes, import_as, insert_after
 def declared(functions: set[str], code: Notebook) -> set[str]:
     """Return which declarations the cells make of a function that goes by these names."""
     found = set[str]()
-    modules = code.mentioning("argtypes", "restype")
-    for scope in (scope for module in modules for scope in code.scopes(module.cell)):
+    for scope in code.scopes_mentioning("argtypes", "restype"):
         for node in scope.names:
             match node:
                 case ast.Attribute(attr="argtypes" | "restype" as what, ctx=ast.Store(), value=ast.Call()):
@@ -56,8 +55,7 @@ def _called_on(owner: str, own: Scope, code: Notebook) -> list[str]:
     """Return the other functions of the library that are called by the same name of it: a whole address needs them."""
     return [
         node.func.attr
-        for module in code.mentioning(owner.rpartition(".")[2])
-        for scope in code.scopes(module.cell)
+        for scope in code.scopes_mentioning(owner.rpartition(".")[2])
         for node in scope.calls
         if isinstance(node.func, ast.Attribute) and unparse(node.func.value) == owner
         if not owner.startswith("self.") or scope.owner == own.owner

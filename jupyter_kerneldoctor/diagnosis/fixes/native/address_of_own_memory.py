@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...units import quote
 
 _SNIPPET = (
     "buffer = ctypes.create_string_buffer(64)  # memory that lives as long as this name\n"
@@ -36,7 +36,7 @@ class AddressOfOwnMemory(Fix):
         """Name the call, and the number that is no address."""
         for call, address in death.raw_addresses:
             if address:
-                place = f"{cell_name(death.code.cells[call.cell].execution_count)}, line {call.node.lineno}"
+                place = death.code.place_of(call.node, call.scope)
                 why = (
                     f"{quote(call.text)} ({place}) takes its first argument for a memory address. It is {address} "
                     "here: no memory of this program is there."

@@ -3,7 +3,7 @@ import re
 from collections.abc import Iterator
 
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...units import quote
 
 _BORROWED = frozenset(
     {"PyDict_GetItem", "PyDict_GetItemString", "PyDict_GetItemWithError", "PyDict_SetDefault", "PyList_GetItem"}
@@ -66,7 +66,7 @@ class BorrowedReferences(Fix):
             names = (one for scope in code.scopes(module.cell) for one in scope.names if isinstance(one, ast.Attribute))
             lent = next((one.attr for one in names if one.attr in _BORROWED), None)
             if lent is not None:
-                place = cell_name(code.cells[module.cell].execution_count)
+                place = code.cell_name(module.cell)
                 called = next(iter(re.findall(rf"\b(\w+)\s*=\s*[\w.]*\b{lent}\b", code.source(module.cell))), lent)
                 why = f"{quote(lent)} ({place}) only lends what it returns, and ctypes gives a reference back."
                 why += " In the end the object is destroyed while it is in use."

@@ -73,6 +73,7 @@ class BoundWhatCWrites(Fix):
 
     id, title = "bound-what-c-writes", "Give C as much room as it writes: check the length first"
     causes = ("heap-corruption", "segfault")
+    words_stay = True
 
     FIRES = [
         Case(_LIBC, "libc.strcpy(p, text.encode())", cause="heap-corruption", says=("the room that `p`", "len(data)")),
@@ -136,10 +137,6 @@ class BoundWhatCWrites(Fix):
             yield from _given_back(freed[-1], freed, is_twice=is_twice)
         elif is_damaged:
             yield Proposal((), _SOMEWHERE, title="Find the call that writes beyond its memory", snippet=_CHECKED)
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the snippet remains true
-        """Whether there is nothing more to edit."""
-        return not any(one.edits for one in self.propose(after))
 
 
 def _given_back(call: Call, freed: list[Call], *, is_twice: bool) -> Iterator[Proposal]:

@@ -27,6 +27,7 @@ class BoundscheckNumba(Advice):
 
     id, title = "boundscheck-numba", "Get an IndexError in place of the crash: boundscheck=True"
     causes = ("segfault", "heap-corruption", "abort")
+    words_stay = True
     why = (
         "{compiled} is compiled by numba, which does not check whether an index lies within its array. With "
         "`boundscheck=True` the wrong index raises an IndexError with its line. Check the range of the loop first."
@@ -66,16 +67,12 @@ class BoundscheckNumba(Advice):
         for one in super().propose(death):
             yield replace(one, edits=edits)
 
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - what is left is advice
-        """Whether there is nothing more to edit."""
-        return not any(one.edits for one in self.propose(after))
-
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the compiled function that ran, or else the newest that the cells define: the damage may be older."""
         code, cause = death.code, death.causes[0].id
         scopes = list(code.running.functions)
         if cause != "segfault" or not any(_decorator(one, death) for one in scopes):
-            scopes += [scope for module in code.mentioning("numba", "njit") for scope in code.scopes(module.cell)]
+            scopes += code.scopes_mentioning("numba", "njit")
         for scope in scopes:
             if (found := _decorator(scope, death)) is not None:
                 name, head = scope.function, f"def {scope.function}({unparse(scope.arguments)}):"

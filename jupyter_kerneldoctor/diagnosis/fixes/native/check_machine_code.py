@@ -63,8 +63,7 @@ class CheckMachineCode(Advice):
         maps = [one for one in code.calls("mmap.mmap") if _may_run(one)]
         run = {
             id(part.node)
-            for module in (code.mentioning(*_WORDS) if types and maps else ())
-            for scope in code.scopes(module.cell)
+            for scope in (code.scopes_mentioning(*_WORDS) if types and maps else ())
             for call in scope.calls
             if any(id(one.node) in types for one in all_origins(call.func, scope, code))
             for given in call.args[:1]

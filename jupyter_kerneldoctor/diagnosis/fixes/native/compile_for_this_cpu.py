@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...edits import Changes, replace
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...units import quote
 
 _FLAG = re.compile(r"-m(?:arch|cpu)=(?!native\b|x86-64\b)[\w.+-]+|-m(?:avx512\w*|fma4|xop)\b")
 _BUILD = (
@@ -53,7 +53,7 @@ class CompileForThisCpu(Fix):
                     if not edits and isinstance(node, ast.Constant) and isinstance(node.value, str):
                         text = scope.segment(node)
                         edits = replace(scope, node, _FLAG.sub("-march=native", text)) if _FLAG.search(text) else ()
-            place = cell_name(death.code.cells[index].execution_count)
+            place = death.code.cell_name(index)
             why = (
                 f"{quote(found[0])} in {place} lets the compiler use instructions that this processor does not have. "
                 "`-march=native` takes those that it has, `-march=x86-64-v2` those that nearly all have."

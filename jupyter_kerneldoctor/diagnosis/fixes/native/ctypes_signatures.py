@@ -9,7 +9,7 @@ from ...code.origins import all_origins
 from ...code.raw_addresses import RAW
 from ...examples import cell_file, crash_report
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...units import quote
 from ._own_library import as_written, declared
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
@@ -201,7 +201,7 @@ def _may_be_null(call: ast.Call, scope: Scope, code: Notebook) -> bool:
 
 
 def _where(call: _NativeCall, code: Notebook) -> str:
-    place = f"{cell_name(code.cells[call.scope.cell].execution_count)}, line {call.node.lineno}"
+    place = code.place_of(call.node, call.scope)
     return f"{quote(call.scope.segment(call.node))} ({place})"
 
 

@@ -140,7 +140,7 @@ class KeepBufferAlive(Advice):
             match call.statement:
                 case ast.Assign(targets=[ast.Name() | ast.Attribute() as owner]):
                     owners.add(unparse(owner))
-        for scope in (one for module in code.mentioning(*_ENDS) for one in code.scopes(module.cell)):
+        for scope in code.scopes_mentioning(*_ENDS):
             for node in scope.calls:
                 match node.func:
                     case ast.Attribute(value=held, attr=attr) if attr in _ENDS and unparse(held) in owners:
@@ -160,30 +160,27 @@ class KeepBufferAlive(Advice):
 
 def _of_shared_memory(code: Notebook) -> dict[str, str] | None:
     """Find a function that returns an array over shared memory which it opens itself and does not keep."""
-    for module in code.mentioning("SharedMemory"):
-        for scope in code.scopes(module.cell):
-            opened = {
-                one.targets[0].id: one.value
-                for one in (() if scope.is_cell else scope.nodes)
-                if isinstance(one, ast.Assign)
-                and isinstance(one.targets[0], ast.Name)
-                and isinstance(one.value, ast.Call)
-                and code.qualified(one.value.func, scope) == _OWNERS[1]
-            }
-            alone = {one for one in opened if all(isinstance(use, ast.Attribute) for use in _uses(one, scope))}
-            for call in scope.calls:
-                match call.keywords, scope.statement_of(call):
-                    case _, ast.Return() if code.qualified(call.func, scope) == "numpy.ndarray":
-                        used = {
-                            one.id for word in call.keywords for one in walk(word.value) if isinstance(one, ast.Name)
+    for scope in code.scopes_mentioning("SharedMemory"):
+        opened = {
+            one.targets[0].id: one.value
+            for one in (() if scope.is_cell else scope.nodes)
+            if isinstance(one, ast.Assign)
+            and isinstance(one.targets[0], ast.Name)
+            and isinstance(one.value, ast.Call)
+            and code.qualified(one.value.func, scope) == _OWNERS[1]
+        }
+        alone = {one for one in opened if all(isinstance(use, ast.Attribute) for use in _uses(one, scope))}
+        for call in scope.calls:
+            match call.keywords, scope.statement_of(call):
+                case _, ast.Return() if code.qualified(call.func, scope) == "numpy.ndarray":
+                    used = {one.id for word in call.keywords for one in walk(word.value) if isinstance(one, ast.Name)}
+                    if name := next(iter(used & alone), None):
+                        text = scope.segment(call)
+                        told = _DROPPED.format(quote(scope.name), quote(name), quote(text))
+                        return {
+                            "told": told,
+                            "code_": f"return {text}.copy()  # own memory\n{_KEPT.format(text, name)}",
                         }
-                        if name := next(iter(used & alone), None):
-                            text = scope.segment(call)
-                            told = _DROPPED.format(quote(scope.name), quote(name), quote(text))
-                            return {
-                                "told": told,
-                                "code_": f"return {text}.copy()  # own memory\n{_KEPT.format(text, name)}",
-                            }
     return None
 
 
@@ -200,7 +197,7 @@ def _of_callback(death: Death) -> dict[str, str] | None:
     names = {
         one.id for made in types if isinstance(made, ast.Assign) for one in made.targets if isinstance(one, ast.Name)
     }
-    for scope in (one for module in death.code.mentioning(*names) for one in death.code.scopes(module.cell)):
+    for scope in death.code.scopes_mentioning(*names):
         for outer in scope.calls:
             for one in outer.args if isinstance(outer.func, ast.Attribute) else ():
                 match one:
@@ -218,7 +215,7 @@ def _of_callback(death: Death) -> dict[str, str] | None:
 
 def _of_local(death: Death) -> dict[str, str] | None:
     """Find a function that keeps the address of an array of its own, and not the array."""
-    for scope in (one for module in death.code.mentioning("ctypes") for one in death.code.scopes(module.cell)):
+    for scope in death.code.scopes_mentioning("ctypes"):
         for node in () if scope.is_cell else scope.nodes:
             match node:
                 case ast.Attribute(attr="data", value=ast.Attribute(attr="ctypes", value=ast.Name(id=name))):

@@ -1,7 +1,7 @@
 import ast
 from collections.abc import Iterator
 
-from ...code.calls import plain_names
+from ...code.calls import given_to, plain_names
 from ...code.scopes import Scope
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -40,18 +40,17 @@ class KeepCffiMemory(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name what was not kept, and the struct that is returned."""
-        for module in death.code.mentioning("ffi", "FFI"):
-            for scope in death.code.scopes(module.cell):
-                lost = {} if scope.is_cell else _stored_only(scope)
-                if lost:
-                    owner = next((one for one in _returned(scope) if one not in lost), next(iter(lost.values())))
-                    named = ", ".join(lost)
-                    why = (
-                        f"{quote(scope.name)} stores the address of {quote(named)} in C and keeps nothing else of it: "
-                        "the memory is given back when the function ends, and is read afterwards."
-                    )
-                    yield Proposal((), why, snippet=_SNIPPET.format(owner=owner, names=named))
-                    return
+        for scope in death.code.scopes_mentioning("ffi", "FFI"):
+            lost = {} if scope.is_cell else _stored_only(scope)
+            if lost:
+                owner = next((one for one in _returned(scope) if one not in lost), next(iter(lost.values())))
+                named = ", ".join(lost)
+                why = (
+                    f"{quote(scope.name)} stores the address of {quote(named)} in C and keeps nothing else of it: "
+                    "the memory is given back when the function ends, and is read afterwards."
+                )
+                yield Proposal((), why, snippet=_SNIPPET.format(owner=owner, names=named))
+                return
 
 
 def _stored_only(scope: Scope) -> dict[str, str]:
@@ -70,7 +69,7 @@ def _stored_only(scope: Scope) -> dict[str, str]:
         one.id
         for call in scope.calls
         if not (isinstance(call.func, ast.Attribute) and call.func.attr in ("memmove", "buffer", "sizeof"))
-        for one in (*call.args, *(word.value for word in call.keywords))
+        for one in given_to(call)
         if isinstance(one, ast.Name)
     }
     return {name: owner for name, owner in stored.items() if name in made and name not in kept}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...code.trees import unparse
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...units import quote
 
 _POINTERS = re.compile(r"\b(?:c_char_p|c_wchar_p|c_void_p|POINTER|py_object)\b")
 _TM = "import ctypes\nclass Tm(ctypes.Structure):\n    _fields_ = [('sec', ctypes.c_int), ('tm_zone', ctypes.c_char_p)]"
@@ -49,7 +49,7 @@ class MatchTheHeader(Fix):
         for module in death.code.mentioning("_fields_"):
             for node in module.nodes:
                 if isinstance(node, ast.ClassDef) and (field := next((f for f in _fields(node) if f in read), None)):
-                    place = cell_name(death.code.cells[module.cell].execution_count)
+                    place = death.code.cell_name(module.cell)
                     why = (
                         f"{quote(field)} of {quote(node.name)} ({place}) is taken for an address. Where `_fields_` "
                         "lacks a field of the C struct, or has one of another size, it is read from the wrong place."

@@ -70,14 +70,13 @@ class MemoryPermissions(Fix):
                 return
         if not any(True for _ in code.running.calls("ctypes.memset", "ctypes.memmove")):
             return
-        for module in code.mentioning("mmap"):
-            for scope in code.scopes(module.cell):
-                for one in scope.calls:
-                    match one:
-                        case ast.Call(func=ast.Attribute(attr="mmap"), args=[_, _, prot, _, *_]):
-                            if not _has(prot, _WRITE, "WRITE"):
-                                yield _writable(Call(one, scope, "mmap"), death)
-                                return
+        for scope in code.scopes_mentioning("mmap"):
+            for one in scope.calls:
+                match one:
+                    case ast.Call(func=ast.Attribute(attr="mmap"), args=[_, _, prot, _, *_]):
+                        if not _has(prot, _WRITE, "WRITE"):
+                            yield _writable(Call(one, scope, "mmap"), death)
+                            return
 
 
 def _writable(call: Call, death: Death) -> Proposal:

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ...edits import replace
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...units import quote
 
 _SMALL = "import threading\nthreading.stack_size(64 * 1024)  # many"
 
@@ -38,7 +38,7 @@ class UsualStackSize(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Set the usual size where a small one was set."""
         if (small := death.small_stacks) is not None:
-            where = cell_name(death.code.cells[small.cell].execution_count)
+            where = death.code.cell_name(small.cell)
             why = (
                 f"{quote(small.text)} ({where}) leaves native code too little room. The usual 8 MB are addresses only: "
             )

@@ -57,15 +57,14 @@ class HoldTheLockWith(Fix):
         if found is None:
             return
         name = found[1].rpartition(".")[2]
-        for module in death.code.mentioning("acquire"):
-            for scope in death.code.scopes(module.cell):
-                for taken, between, given in _pairs(scope, name):
-                    lock = unparse(taken).removesuffix(".acquire()")
-                    why = (
-                        f"{quote(found[0])} waits for a lock that nobody gives back. An error or a `return` between "
-                        "`acquire()` and `release()` keeps it taken."
-                    )
-                    yield Proposal(_held(scope, lock, taken, between, given), why)
+        for scope in death.code.scopes_mentioning("acquire"):
+            for taken, between, given in _pairs(scope, name):
+                lock = unparse(taken).removesuffix(".acquire()")
+                why = (
+                    f"{quote(found[0])} waits for a lock that nobody gives back. An error or a `return` between "
+                    "`acquire()` and `release()` keeps it taken."
+                )
+                yield Proposal(_held(scope, lock, taken, between, given), why)
 
 
 def _pairs(scope: Scope, name: str) -> Iterator[tuple[ast.stmt, list[ast.stmt], ast.stmt]]:

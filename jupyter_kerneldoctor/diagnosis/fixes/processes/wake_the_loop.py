@@ -62,24 +62,23 @@ class WakeTheLoop(Fix):
         still = death.stuck_cell
         if still is None or not still.main.needs_an_event or not any(True for _ in death.code.with_text(*_THREADS)):
             return
-        for module in death.code.mentioning(*_TELLS):
-            for scope in death.code.scopes(module.cell):
-                for node in () if scope.is_cell or isinstance(scope.node, ast.AsyncFunctionDef) else scope.calls:
-                    if not isinstance(node.func, ast.Attribute) or not _is_told(node.func, scope, death):
-                        continue
-                    call = Call(node, scope, node.func.attr)
-                    given = ", ".join(scope.segment(one) for one in (node.func, *node.args))
-                    safe = f"{_LOOP}.call_soon_threadsafe({given})"
-                    why = (
-                        f"{quote(call.text)} runs in a thread, and asyncio's objects are for the thread of their loop: "
-                        "it does not wake the loop, which sleeps on."
-                    )
-                    snippet = (
-                        f"{_LOOP} = asyncio.get_running_loop()  # in a cell, or in a coroutine\n"
-                        f"{safe}  # in the thread, in place of {call.text}"
-                    )
-                    yield Proposal(_edit(call, safe, death), why, snippet=snippet)
-                    return
+        for scope in death.code.scopes_mentioning(*_TELLS):
+            for node in () if scope.is_cell or isinstance(scope.node, ast.AsyncFunctionDef) else scope.calls:
+                if not isinstance(node.func, ast.Attribute) or not _is_told(node.func, scope, death):
+                    continue
+                call = Call(node, scope, node.func.attr)
+                given = ", ".join(scope.segment(one) for one in (node.func, *node.args))
+                safe = f"{_LOOP}.call_soon_threadsafe({given})"
+                why = (
+                    f"{quote(call.text)} runs in a thread, and asyncio's objects are for the thread of their loop: "
+                    "it does not wake the loop, which sleeps on."
+                )
+                snippet = (
+                    f"{_LOOP} = asyncio.get_running_loop()  # in a cell, or in a coroutine\n"
+                    f"{safe}  # in the thread, in place of {call.text}"
+                )
+                yield Proposal(_edit(call, safe, death), why, snippet=snippet)
+                return
 
 
 def _is_told(function: ast.Attribute, scope: Scope, death: Death) -> bool:
@@ -96,16 +95,15 @@ def _handed_over(value: ast.expr, function: Scope, death: Death) -> Iterator[Ori
     if not isinstance(value, ast.Name) or value.id not in function.parameters:
         return
     at = function.parameters.index(value.id)
-    for module in death.code.mentioning(function.function):
-        for scope in death.code.scopes(module.cell):
-            for call in scope.calls:
-                words = {word.arg: word.value for word in call.keywords}
-                given = words.get("args")
-                is_target = isinstance(given, ast.Tuple | ast.List) and _is_named(words.get("target"), function)
-                after = [n for n, one in enumerate(call.args) if _is_named(one, function)]
-                rest = given.elts if is_target and isinstance(given, ast.Tuple | ast.List) else []
-                rest = call.args[after[0] + 1 :] if after else rest
-                yield from all_origins(rest[at], scope, death.code) if at < len(rest) else ()
+    for scope in death.code.scopes_mentioning(function.function):
+        for call in scope.calls:
+            words = {word.arg: word.value for word in call.keywords}
+            given = words.get("args")
+            is_target = isinstance(given, ast.Tuple | ast.List) and _is_named(words.get("target"), function)
+            after = [n for n, one in enumerate(call.args) if _is_named(one, function)]
+            rest = given.elts if is_target and isinstance(given, ast.Tuple | ast.List) else []
+            rest = call.args[after[0] + 1 :] if after else rest
+            yield from all_origins(rest[at], scope, death.code) if at < len(rest) else ()
 
 
 def _is_named(node: ast.expr | None, function: Scope) -> bool:

@@ -64,7 +64,7 @@ class BoundFunctionCache(Fix):
         grown = [one for one in death.growth.objects if (one.type or "").endswith(_TYPE)]
         for one in sorted(grown, key=lambda one: one is not first):
             most = _most(one, len(grown), death)
-            for scope in (found for top in death.code.mentioning(one.name) for found in death.code.scopes(top.cell)):
+            for scope in death.code.scopes_mentioning(one.name):
                 if scope.function == one.name and (edits := _bounded(scope, most, death)):
                     held = one.grew_bytes or one.bytes or 0
                     count = f" of {one.length:,} results" if one.length else ""

@@ -5,7 +5,7 @@ from ...code.literals import number
 from ...code.scopes import Loop, Scope
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...place import guilty_place
-from ...units import cell_name, quote, size
+from ...units import quote, size
 
 _MANY, _MOST = 16, 64
 
@@ -50,7 +50,7 @@ class DoubleItLessOften(Fix):
         known = None if target is None else death.values.of(target, place.scope)
         if known is not None and known.dtype is not None:
             return  # the numbers of an array are doubled, not the array
-        where = cell_name(death.code.cells[place.scope.cell].execution_count)
+        where = death.code.cell_name(place.scope.cell)
         until = _until(loops[0], place.scope, death)
         why = f"{quote(place.text)} ({where}) makes `{name}` twice as large in each round{until}."
         snippet = f"while len({name}) < 1_000_000:  # as many as are needed, or fewer rounds\n    {place.text}"

@@ -102,7 +102,7 @@ def _is_only_run_over(target: ast.expr | None, death: Death) -> bool:
     """Whether a list is used in loops and `len()` alone, in all cells."""
     if not isinstance(target, ast.Name):
         return False
-    scopes = [scope for module in death.code.mentioning(target.id) for scope in death.code.scopes(module.cell)]
+    scopes = list(death.code.scopes_mentioning(target.id))
     fine: set[int] = set()
     for node in (one for scope in scopes for one in scope.nodes):
         match node:

@@ -6,7 +6,7 @@ from ...code.kept_lengths import kept_length
 from ...edits import replace
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import cell_name, quote, size, two_digits
+from ...units import quote, size, two_digits
 
 _SHARE = 0.7  # of the room, to stay clear of the limit
 _LEAST = 50  # the part of its length below which something else should change
@@ -69,7 +69,7 @@ class HoldFewerItems(Fix):
         fits = two_digits(int(death.room_bytes * _SHARE) // with_others)
         if bound < (container.length or 0) or not bound // _LEAST <= fits < bound:
             return
-        where = cell_name(death.code.cells[written.scope.cell].execution_count)
+        where = death.code.cell_name(written.scope.cell)
         why = (
             f"{quote(container.name)} fills up to {bound:,} items of {size(each)}, {size(bound * each)} in all; "
             f"{size(death.room_bytes)} is what the cell may take. The number is written in {where}. "

@@ -9,7 +9,7 @@ from ...code.trees import unparse
 from ...edits import replace
 from ...examples import cell_file, crash_in, crash_report
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import cell_name, quote, sentence, share_of
+from ...units import quote, sentence, share_of
 
 _SANE = "3000"
 _HIGHEST_SANE = 10_000  # about 20,000 calls through C use up the usual 8 MB of stack
@@ -154,7 +154,7 @@ class RecursionToIteration(Fix):
             why = f"{who} calls itself until the stack is used up. "
         for one in raised:
             why += (
-                f"{sentence(cell_name(code.cells[one.cell].execution_count))} raised Python's limit to {_limit(one):,} "
+                f"{sentence(code.cell_name(one.cell))} raised Python's limit to {_limit(one):,} "
                 f"calls. With {_SANE} it stops with a RecursionError and a traceback: the kernel lives, but there is "
                 "no result until the function goes less deep, or is a loop. "
             )

@@ -9,7 +9,7 @@ from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.columns import columns_read
 from ...frameworks.gradients import goes_backward
 from ...frameworks.pandas import CHUNKED, COMBINED_BY, PARTIAL, READERS, frame_name, grouped
-from ...units import cell_name, quote, size
+from ...units import quote, size
 
 _ROWS = "50_000"  # what a row takes cannot be told from here; this is some MB of text
 _MOST_COLUMNS = 8
@@ -145,7 +145,7 @@ def _loop_around(call: Call) -> str:
 def _why(call: Call, reads: int, death: Death) -> str:
     missing, code = death.memory.missing_bytes or 0, death.code
     is_alone = len(code.running) == 1 and len(code.running.scopes[0].body) == 1
-    where = cell_name(code.cells[call.cell].execution_count)
+    where = code.cell_name(call.cell)
     more = "" if reads == 1 else f"The cell reads {reads} files in this way; the same goes for each. "
     what = "all rows" if "sql" in call.name else "the whole file"
     part = f" This accounts for {'all' if is_alone else 'up to'} {size(missing)} that the cell took." if missing else ""

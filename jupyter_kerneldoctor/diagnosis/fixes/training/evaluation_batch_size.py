@@ -8,7 +8,7 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.gradients import hides_gradients, sources_of_gradients
 from ...frameworks.loaders import LOADERS, feeds_training, loaders_around
 from ...sizing import choose
-from ...units import cell_name, quote, size
+from ...units import quote, size
 
 _LARGEST, _USUAL = 256, 32
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
@@ -71,7 +71,7 @@ class EvaluationBatchSize(Fix):
         if given is None or (choice is None and (rows is not None or not text.startswith("len("))):
             return
         smaller = _USUAL if choice is None else min(choice.value, _LARGEST)
-        where = cell_name(code.cells[made.scope.cell].execution_count)
+        where = code.cell_name(made.scope.cell)
         why = (
             f"{quote(found[1].segment(found[0]))} takes a whole batch of the loader in {where} at once: memory grew by "
             f"{size(death.memory.missing_bytes or 0)}. Try {smaller} rows; if it still dies, then {smaller // 2}."

@@ -67,7 +67,7 @@ class GenerateInBatches(Fix):
         missing = death.memory.missing_bytes or 0
         for one in generations(death.code) if death.memory.grew_here else ():
             known, at = death.values.of(one.texts, one.caller), one.caller
-            many = known.shape[0] if known is not None and known.shape else None
+            many = known.rows if known is not None else None
             if not death.was_running(one.call, one.scope) or many == 1 or (known is not None and known.type == "str"):
                 continue
             choice = None if many is None else choose(death, many, from_runs=False)

@@ -83,8 +83,7 @@ def _called_on_all(death: Death) -> Iterator[Proposal]:
     """Propose `predict` for a model that is called with all rows as one batch: it takes 32 at a time."""
     memory, code = death.memory, death.code
     for call, data in whole_calls_of_models(code) if memory.grew_here else ():
-        value, model = death.values.of(data, call.scope), call.node.func
-        rows = value.shape[0] if value is not None and value.shape else None
+        rows, model = death.values.rows(data, call.scope), call.node.func
         if rows is None or rows <= _USUAL or not death.was_running(call.node, call.scope):
             continue
         whole = [one for one in call.scope.calls if isinstance(one.func, ast.Attribute) and one.func.value is call.node]

@@ -2,7 +2,6 @@ import ast
 
 from ...code.calls import last_name
 from ...fix import Advice, Case, Death
-from ...units import cell_name
 
 _CLEANS = frozenset({"empty_cache", "collect", "print", "zero_grad", "synchronize", "warning", "info"})
 
@@ -55,7 +54,7 @@ class OomHandlerOutsideExcept(Advice):
                 if isinstance(node, ast.ExceptHandler) and node.type is not None:
                     calls = [one for one in node.body if any(_works(part) for part in scope.inside(one))]
                     if calls and scope.segment(node.type).endswith(("RuntimeError", "OutOfMemoryError")):
-                        return {"where_it_is": cell_name(death.code.cells[scope.cell].execution_count)}
+                        return {"where_it_is": death.code.cell_name(scope.cell)}
         return None
 
 

@@ -6,7 +6,7 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.training import find_batch_size
 from ...frameworks.whole_batch import find_whole_batch, snippet, split
 from ...sizing import Batch, batch_to_blame
-from ...units import cell_name, plural
+from ...units import plural
 from ...workers import workers_bytes
 
 _RUN = "for x in DataLoader(d, config['batch_size']): net(x).mean().backward()"
@@ -249,7 +249,7 @@ class ReduceBatchSize(Fix):
         if written is None:
             yield from _in_pieces(death, batch)
         else:
-            where = cell_name(death.code.cells[written.scope.cell].execution_count)
+            where = death.code.cell_name(written.scope.cell)
             more = f" One step becomes {written.value // choice.value} steps. The number is written in {where}."
             title = f"{self.title}: {choice.value} in place of {written.value}"
             yield Proposal(written.becomes(choice.value), batch.reason + more, missing, title, peak=choice.peak)

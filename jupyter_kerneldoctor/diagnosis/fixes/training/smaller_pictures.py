@@ -8,7 +8,7 @@ from ...code.scopes import Scope
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.training import trains
-from ...units import cell_name, quote, size
+from ...units import quote, size
 
 _SIDE = re.compile(
     r"(\w*_)?((im|img|image|pic|picture|photo|crop|patch|tile|gt|hr|input|frame|vol|volume)_?"
@@ -61,7 +61,7 @@ class SmallerPictures(Fix):
         if len(found) != 1:
             return
         ((name, number, scope),) = found
-        where, half = cell_name(code.cells[scope.cell].execution_count), number // 2
+        where, half = code.cell_name(scope.cell), number // 2
         why = (
             f"A step takes pictures of {number} pixels a side, as {where} says; memory grew by "
             f"{size(memory.missing_bytes or 0)}. Half of that needs a quarter of the memory for each layer."

@@ -81,12 +81,11 @@ class TruncateSequences(Advice):
         named = {getattr(one.func, "attr", "") for scope in code.running for one in scope.calls}
         if not code.imports("transformers") or not named & {"train", "fit", "backward"} or grows_by_the_step(code):
             return None
-        for module in code.mentioning("padding"):
-            for scope in code.scopes(module.cell):
-                for call in scope.calls:
-                    given = next((word.value for word in call.keywords if word.arg == "padding"), None)
-                    if isinstance(given, ast.Constant) and given.value == "max_length":
-                        return {"padded": quote(scope.segment(call)), "tokenizer": scope.segment(call.func)}
+        for scope in code.scopes_mentioning("padding"):
+            for call in scope.calls:
+                given = next((word.value for word in call.keywords if word.arg == "padding"), None)
+                if isinstance(given, ast.Constant) and given.value == "max_length":
+                    return {"padded": quote(scope.segment(call)), "tokenizer": scope.segment(call.func)}
         return None
 
     def saves(self, death: Death) -> int | None:

@@ -92,6 +92,5 @@ def _mapped(function: str, call: ast.Call, mapped: list[ast.expr], scope: Scope)
 
 def _count(rows: ast.expr, scope: Scope, death: Death) -> int:
     """Return how many rows to take at a time: fewer where there are few."""
-    value = death.values.of(rows, scope)
-    known = value.shape[0] if value is not None and value.shape else None
+    known = death.values.rows(rows, scope)
     return _ROWS if known is None else max(1, min(_ROWS, power_of_two(known // 8)))
