@@ -202,7 +202,7 @@ class Death(DeathSite):
         return any(one.finished and one.error is None and text in one.source for one in self.recording.cells)
 
     @cached_property
-    def room_bytes(self) -> int | None:
+    def safe_headroom_bytes(self) -> int | None:
         """How much the cell may take and live: up to 93 % of the limit; None where no limit is known."""
         limit, memory = self.memory.limit_bytes, self.memory
         before = memory.before_bytes if memory.refusal is None else memory.used_before_bytes

@@ -35,8 +35,8 @@ def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
     death, ranked = _of_the_likeliest_cell(recording)
     found = [one for one in survived(death) if not _is_no_hang(one[0].incident, death, ranked[0])]
-    telling = first_of_a_shortage(recording, found)
-    latest = telling if found and not _is_past(recording, found[-1][0].incident) else None
+    shortage = first_of_a_shortage(recording, found)
+    latest = shortage if found and not _is_past(recording, found[-1][0].incident) else None
     state: State = _state(death, ranked[0])
     before = None
     if ranked[0].family == Family.ALIVE and latest is not None:
@@ -44,8 +44,8 @@ def diagnose(recording: Recording) -> PostMortem:
     elif latest is not None and (state == "ended" or latest[0].incident.kind == "stuck"):
         before = latest[1].judged((latest[0].finding,))
         ranked = (_after(before.causes[0], ranked[0]), *ranked[1:])
-    elif ranked[0].family == Family.ALIVE and telling is not None:
-        ranked = (_lived_on(telling[0].finding.headline, ranked[0]), *ranked[1:])
+    elif ranked[0].family == Family.ALIVE and shortage is not None:
+        ranked = (_lived_on(shortage[0].finding.headline, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
     is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
     told = judged if before is None else before

@@ -36,7 +36,7 @@ def fingerprint(source: str) -> str:
 
 def recurrence(now: PostMortem, earlier: Iterable[PostMortem]) -> Recurrence | None:
     """Return the earlier deaths of the same cell; None when there was none."""
-    if not now.died or now.cell is None or not _by_the_cell(now) or not _is_telling(now.cell.source):
+    if not now.died or now.cell is None or not _by_the_cell(now) or not _is_distinctive(now.cell.source):
         return None
     own = fingerprint(now.cell.source)
     others = (one for one in earlier if one.died and one.recording != now.recording and _by_the_cell(one))
@@ -54,7 +54,7 @@ def _by_the_cell(one: PostMortem) -> bool:
     return one.cause.family not in _INNOCENT
 
 
-def _is_telling(source: str) -> bool:
+def _is_distinctive(source: str) -> bool:
     """Whether two cells of this text are likely to be one: `time.sleep(30)` stands in many notebooks."""
     masked, text = _masked(source), source
     if masked is not None and not masked.spans:

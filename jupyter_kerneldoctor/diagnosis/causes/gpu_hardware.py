@@ -56,7 +56,7 @@ class GpuHardware(Cause):
             summary = "Ended: the graphics card failed"
         elif (load := _restarted_under_load(death)) is not None:
             certainty = Certainty.POSSIBLE
-            headline = f"The machine restarted {death.when()} and the graphics card worked hard{_strain(load)}."
+            headline = f"The machine restarted {death.when()} and the graphics card worked hard{_throttled(load)}."
             summary = "Gone: the machine was restarted while the graphics card worked hard"
         else:
             return None
@@ -187,7 +187,7 @@ def _restarted_under_load(death: Death) -> GpuSample | None:
     return max(busy, key=lambda one: (bool(set(one.throttle) & set(_STRAINED)), one.power_w or 0.0), default=None)
 
 
-def _strain(load: GpuSample) -> str:
+def _throttled(load: GpuSample) -> str:
     if "power-brake" in load.throttle:
         return "; the card lacked power"
     return "; the card was too hot" if "thermal" in load.throttle else ""

@@ -8,7 +8,7 @@ from ..analysis.memory_refusals import CLIMBING_FROM
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, PID, Group, recording
 from ..texts import evidence
-from ..texts.allocation_site import filled_by_others, line_needs, taken_where, taking_line
+from ..texts.allocation_site import allocating_line, filled_by_others, line_needs, taken_where
 from ..texts.growth import growth
 from ..texts.headline import shortage
 from ..units import sentence, size
@@ -67,7 +67,7 @@ class OutOfMemoryInCgroup(Cause):
                 *_limit_hits(death),
             ),
             ruled_out=(_not_by_someone(certainty), _not_the_machine(death)),
-            line=taking_line(death) if held is None else None,
+            line=allocating_line(death) if held is None else None,
             summary=f"Killed by Linux {at}" if memory.pressed or logged else None,
         )
 

@@ -7,7 +7,7 @@ from ..analysis.memory_refusals import CLIMBING_FROM, NEAR
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, Group, recording
 from ..texts import evidence
-from ..texts.allocation_site import taken_where, taking_line
+from ..texts.allocation_site import allocating_line, taken_where
 from ..texts.growth import growth
 from ..texts.headline import shortage
 from ..units import size
@@ -58,7 +58,7 @@ class OutOfMemoryInContainer(Cause):
                 *evidence.child_memory(death),
             ),
             ruled_out=("Not a restart of the machine: it has been running since." if ran_on else None,),
-            line=taking_line(death),
+            line=allocating_line(death),
             summary="Gone with its container at the memory limit",
         )
 

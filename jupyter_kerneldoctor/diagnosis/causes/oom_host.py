@@ -8,7 +8,7 @@ from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause, CauseFinding, Certainty, Death, Family
 from ..examples import GIB, MIB, PID, Group, recording
 from ..texts import evidence
-from ..texts.allocation_site import line_needs, needed, taken_where, taking_line
+from ..texts.allocation_site import allocating_line, line_needs, needed, taken_where
 from ..texts.growth import growth
 from ..texts.headline import shortage
 from ..units import size
@@ -59,7 +59,7 @@ class OutOfMemoryOnHost(Cause):
                 *evidence.child_memory(death),
             ),
             ruled_out=("Not a container's limit: none was near." if memory.groups and not memory.pressed else None,),
-            line=taking_line(death),
+            line=allocating_line(death),
             summary="Killed by Linux: the machine's memory was full",
         )
 

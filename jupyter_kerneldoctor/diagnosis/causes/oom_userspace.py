@@ -8,7 +8,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, PID, Group, recording
 from ..texts import evidence
-from ..texts.allocation_site import line_needs, taken_where, taking_line
+from ..texts.allocation_site import allocating_line, line_needs, taken_where
 from ..texts.growth import growth
 from ..units import quote, size
 
@@ -80,7 +80,7 @@ class OutOfMemoryInUserspace(Cause):
                 *evidence.last_measurement(death),
             ),
             ruled_out=(_not_by_linux(death),),
-            line=taking_line(death),
+            line=allocating_line(death),
             summary="Ended by a service that watches over memory" if certainty > Certainty.POSSIBLE else None,
         )
 

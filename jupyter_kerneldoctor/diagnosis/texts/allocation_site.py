@@ -26,14 +26,14 @@ def taken_where(death: Death) -> str:
         if death.cell is None:
             return f"{death.when()}, but something in the background"
         return f"while {cell_name(death.cell.execution_count)} and background work ran"
-    last = death.statement_at(taking_line(death))
+    last = death.statement_at(allocating_line(death))
     found = guilty_statement(death.growth, last)
     if found is not None and found != last:
         return statement_name(found, death.cell)
     return death.when() if sleeps(death) else death.where()
 
 
-def taking_line(death: Death) -> int | None:
+def allocating_line(death: Death) -> int | None:
     """Return the line of the cell that took it; None when it may have been another one, or none."""
     return None if death.memory.grows_by_itself or sleeps(death) else death.line
 
@@ -51,8 +51,8 @@ def line_needs(death: Death) -> Iterator[Evidence]:
 def needed(death: Death) -> Made | None:
     """Return the largest object that the line made which took the memory; None where no size is known."""
     inner = death.user_frames[0] if death.user_frames and death.last_stack is not None else None
-    cell, line = (death.cell, taking_line(death)) if inner is None else (inner.cell, inner.line)
-    if cell is None or line is None or taking_line(death) is None:
+    cell, line = (death.cell, allocating_line(death)) if inner is None else (inner.cell, inner.line)
+    if cell is None or line is None or allocating_line(death) is None:
         return None
     return death.find(lambda code: death.values.made_in(code.index(cell), line))
 

@@ -120,7 +120,11 @@ class BlockwisePairwise(Fix):
                 takes = known[0][0] * known[1][0] * known[0][1] * 8 if len(known) == 2 else None
                 if len(known) != len(shapes) or (takes is not None and takes < missing // 4):
                     continue
-                fits = takes is None or death.room_bytes is None or takes // known[0][1] < death.room_bytes
+                fits = (
+                    takes is None
+                    or death.safe_headroom_bytes is None
+                    or takes // known[0][1] < death.safe_headroom_bytes
+                )
                 is_sure = takes is not None or found.is_sure
                 how = "" if takes is None else f": {size(takes)}"
                 yield Proposal(
@@ -137,7 +141,7 @@ class BlockwisePairwise(Fix):
             values = [death.values.of(one, call.scope) for one in given]
             rows = [one.shape[0] for one in values if one is not None and one.shape]
             takes = rows[0] * rows[-1] * 8 if len(rows) == len(given) and rows else None
-            if not given or (takes is not None and takes < max(missing // 4, death.room_bytes or 0)):
+            if not given or (takes is not None and takes < max(missing // 4, death.safe_headroom_bytes or 0)):
                 continue
             how = "" if takes is None else f": {size(takes)}"
             yield Proposal(
@@ -209,7 +213,7 @@ def _products(death: Death, missing: int) -> Iterator[Proposal]:
             if one is None or other is None or not (one.shape and other.shape):
                 continue
             takes = one.shape[0] * other.shape[-1] * 8
-            if takes >= max(missing // 4, death.room_bytes or 1) and death.was_running(whole, scope):
+            if takes >= max(missing // 4, death.safe_headroom_bytes or 1) and death.was_running(whole, scope):
                 part = form.format(left=scope.segment(left), right=scope.segment(right))
                 yield Proposal(
                     (),

@@ -71,16 +71,20 @@ class DowncastFloat32(Fix):
         for node, scope, edits in doubles(death) if death.is_of_this_cell and not death.ran_before else ():
             if _is_compared(node, scope):
                 continue
-            value, room, missing = death.values.of(node, scope), death.room_bytes, death.memory.missing_bytes or 0
+            value, headroom, missing = (
+                death.values.of(node, scope),
+                death.safe_headroom_bytes,
+                death.memory.missing_bytes or 0,
+            )
             known = None if value is None else value.bytes
             if known is None and scope.loops_around(node):
                 continue  # how many rounds were to come is not known
             taken = known if known is not None else death.asked_bytes
-            if taken is None or room is None or taken < missing // 4:
+            if taken is None or headroom is None or taken < missing // 4:
                 continue
             beside = 0 if known is None else parts_bytes(node, scope, death.values)
             made = f"{quote(scope.segment(node))} makes {'at least ' if known is None else ''}{size(taken)}."
-            if taken // 2 + beside <= room:
+            if taken // 2 + beside <= headroom:
                 yield Proposal(edits, f"{made} {_DOUBLES}: {size(taken // 2)}.", max(taken // 2, missing // 2))
 
 

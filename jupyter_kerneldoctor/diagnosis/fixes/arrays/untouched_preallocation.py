@@ -84,7 +84,7 @@ class UntouchedPreallocation(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Change the call that made the array, in whichever cell it stands."""
-        room, missing = death.room_bytes, death.memory.missing_bytes or 0
+        headroom, missing = death.safe_headroom_bytes, death.memory.missing_bytes or 0
         filled = list(_filled(death))
         all_bytes = sum(value.bytes or 0 for _, _, value in filled if value is not None)
         for call, name, value in filled:
@@ -95,9 +95,9 @@ class UntouchedPreallocation(Fix):
                 title = f"Make the array of the type that it gets in the end: {kind}"
                 yield Proposal(set_argument(call, "dtype", kind, 1), why, missing // 2, title)
                 continue
-            if value is None or value.bytes is None or room is None or value.bytes < max(room, missing // 2):
+            if value is None or value.bytes is None or headroom is None or value.bytes < max(headroom, missing // 2):
                 continue
-            halved = value.dtype == "float64" and all_bytes - value.bytes // 2 <= room
+            halved = value.dtype == "float64" and all_bytes - value.bytes // 2 <= headroom
             edits = (
                 set_argument(call, "dtype", single_precision(call, death.code), 1) if halved else _in_file(call, name)
             )
@@ -106,7 +106,7 @@ class UntouchedPreallocation(Fix):
                 yield Proposal(
                     edits,
                     f"{quote(call.text)} in {at} reserves {size(value.bytes)}, but takes them only when something is "
-                    f"written there. {size(room)} was left when this cell began.",
+                    f"written there. {size(headroom)} was left when this cell began.",
                     value.bytes,
                     title="Take float32 for the array that is filled"
                     if halved

@@ -68,7 +68,7 @@ class KeepImagesAsBytes(Fix):
 
 
 def _arrays(death: Death) -> Iterator[Proposal]:
-    room, missing = death.room_bytes, death.memory.missing_bytes or 0
+    headroom, missing = death.safe_headroom_bytes, death.memory.missing_bytes or 0
     for node, scope, _ in doubles(death):
         value = death.values.of(node, scope)
         inner = node.left if isinstance(node, ast.BinOp) else getattr(getattr(node, "func", None), "value", None)
@@ -76,7 +76,7 @@ def _arrays(death: Death) -> Iterator[Proposal]:
         if inner is None or source is None or value is None or source.dtype != "uint8":
             continue
         small, taken = source.bytes or 0, value.bytes or 0
-        if room is not None and taken // 2 > room - small and taken >= missing // 4:
+        if headroom is not None and taken // 2 > headroom - small and taken >= missing // 4:
             by = scope.segment(node.right) if isinstance(node, ast.BinOp) else "255"
             yield Proposal(
                 (),

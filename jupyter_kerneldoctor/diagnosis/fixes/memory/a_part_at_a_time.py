@@ -122,12 +122,12 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
     found = _rows_of(at, death)
     if found is None:
         return None
-    value, room = death.values.of(found, at.scope), death.room_bytes
+    value, headroom = death.values.of(found, at.scope), death.safe_headroom_bytes
     rows, step = (value.rows if value is not None else None), 0
     if rows is not None and rows < 2:
         return None
-    if rows and room and death.memory.missing_bytes:
-        step = max(1, min(rows // 2, int(rows * room * _USED / death.memory.missing_bytes)))
+    if rows and headroom and death.memory.missing_bytes:
+        step = max(1, min(rows // 2, int(rows * headroom * _USED / death.memory.missing_bytes)))
         step = int(float(f"{step:.0e}")) or 1
     name = at.scope.segment(found)
     if _is_paired_with_itself(name, at):

@@ -21,12 +21,13 @@ class ATenthFirst(Advice):
     last_resort = True
     unless_offered = frozenset({"a-part-at-a-time", "do-it-with-less", "an-item-at-a-time", "fit-into-memory"})
     why = (
-        "{what} took at least {took}{where}, and {room} is what it may take. `%%memwatch` shows the peak of a run on a "
-        "tenth of the data. Then work in parts that fit, keep only the results, and `del` what is no longer needed."
+        "{what} took at least {took}{where}, and {headroom} is what it may take. `%%memwatch` shows the peak of a "
+        "run on a tenth of the data. Then work in parts that fit, keep only the results, and `del` what is no longer "
+        "needed."
     )
     snippet = (
         "%%memwatch\n# run the cell on a tenth of its data: this prints its peak\n"
-        "# ten times that growth has to stay below {room}; if not, work through it in parts"
+        "# ten times that growth has to stay below {headroom}; if not, work through it in parts"
     )
 
     FIRES = [
@@ -36,13 +37,19 @@ class ATenthFirst(Advice):
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the statement, and what it called."""
-        room, memory = death.room_bytes or death.memory.headroom_before_bytes, death.memory
+        headroom, memory = death.safe_headroom_bytes or death.memory.headroom_before_bytes, death.memory
         asked = death.refused_bytes
         took, shape, at = asked or memory.missing_bytes, death.memory_shape, guilty_place(death)
-        if not room or room < 0 or not took or death.growth.is_steady or (shape is not None and shape.is_in_files):
+        if (
+            not headroom
+            or headroom < 0
+            or not took
+            or death.growth.is_steady
+            or (shape is not None and shape.is_in_files)
+        ):
             return None
         what = "The cell" if at is None else quote(at.text)
-        return {"what": what, "took": size(took), "room": size(room), "where": _called(death)}
+        return {"what": what, "took": size(took), "headroom": size(headroom), "where": _called(death)}
 
     def saves(self, death: Death) -> int | None:
         """Count what the cell took or asked for."""

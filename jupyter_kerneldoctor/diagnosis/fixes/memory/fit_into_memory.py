@@ -52,15 +52,15 @@ class FitIntoMemory(Advice):
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Do the arithmetic with the size of what the line makes; or say that rounds of a loop add up."""
-        room, made = death.room_bytes or death.memory.headroom_before_bytes, needed(death)
-        if not room or room < 0 or (death.memory_shape is not None and death.memory_shape.is_in_files):
+        headroom, made = death.safe_headroom_bytes or death.memory.headroom_before_bytes, needed(death)
+        if not headroom or headroom < 0 or (death.memory_shape is not None and death.memory_shape.is_in_files):
             return None
-        if made is not None and (made.value.bytes or 0) > room:
-            return _known(made, room)
+        if made is not None and (made.value.bytes or 0) > headroom:
+            return _known(made, headroom)
         if _is_elsewhere(death):
             return _of_others(death)
         if death.memory.missing_bytes and death.growth.is_steady:
-            return _of_rounds(death, room)
+            return _of_rounds(death, headroom)
         return None
 
     def saves(self, death: Death) -> int | None:
@@ -88,7 +88,7 @@ def _of_others(death: Death) -> dict[str, str]:
     return {"title_": "Write to a disk: files in a tmpfs are memory", "why_": why, "code_": code}
 
 
-def _of_rounds(death: Death, room: int) -> dict[str, str]:
+def _of_rounds(death: Death, headroom: int) -> dict[str, str]:
     """Say that something of each round is kept, and where memory grew."""
     charged = death.growth.charged[:1]
     where = (
@@ -101,21 +101,21 @@ def _of_rounds(death: Death, room: int) -> dict[str, str]:
         f"kept.{where} Smaller pieces do not change that. Look for lists, dicts, figures and attributes that grow "
         "in the loop, and keep a number or a summary of each round."
     )
-    code = f"%%memwatch\n# 10 rounds, then 20: what stays in use must not double; {size(room)} is left"
+    code = f"%%memwatch\n# 10 rounds, then 20: what stays in use must not double; {size(headroom)} is left"
     return {"title_": "Find what each round keeps", "why_": why, "code_": code}
 
 
-def _known(made: Made, room: int) -> dict[str, str]:
+def _known(made: Made, headroom: int) -> dict[str, str]:
     need, value = made.value.bytes or 0, made.value
     half, rows = _HALVES.get(value.dtype or ""), value.shape[0] if value.shape else 0
-    fits = two_digits(int(room * _USED * rows / need)) if rows else 0
-    why = f"{quote(made.text)} needs {size(need)}, and {size(room)} is what the cell may take."
+    fits = two_digits(int(headroom * _USED * rows / need)) if rows else 0
+    why = f"{quote(made.text)} needs {size(need)}, and {size(headroom)} is what the cell may take."
     if half is not None:
-        enough = ", which fits" if need / 2 < room else ""
+        enough = ", which fits" if need / 2 < headroom else ""
         why += f" As {half} in place of {value.dtype} it needs {size(need / 2)}{enough}."
     if fits >= 1:
         why += f" {fits:,} of its {rows:,} rows at a time need {size(need * fits / rows)}."
     else:
-        why += f" In {ceil(need / (room * _USED))} parts, one after the other, it fits."
+        why += f" In {ceil(need / (headroom * _USED))} parts, one after the other, it fits."
     code = _IN_PIECES.format(rows=f"{max(1, fits):_}", all_rows=f"{rows:_}" if rows else "n")
-    return {"title_": f"Make it fit: {size(need)} is needed, {size(room)} was left", "why_": why, "code_": code}
+    return {"title_": f"Make it fit: {size(need)} is needed, {size(headroom)} was left", "why_": why, "code_": code}

@@ -72,6 +72,6 @@ class PolynomialDegree(Fix):
                 before, after = (math.comb(columns + one, one) for one in (degree, 2))
                 saved = (before - after) * rows * 8
                 why += f" That is {before:,} columns and {size(before * rows * 8)}; degree 2 makes {after:,}."
-                if death.room_bytes is not None and after * rows * 8 > death.room_bytes:
+                if death.safe_headroom_bytes is not None and after * rows * 8 > death.safe_headroom_bytes:
                     continue
             yield Proposal(set_argument(made, "degree", "2", 0), why, saved or death.memory.missing_bytes)

@@ -113,12 +113,12 @@ class QuadraticEstimator(Fix):
 
 def _on_a_part(made: Call, used: Call, rows: int | None, death: Death) -> Changes:
     """Return the edit that fits to every k-th row, where these are few enough."""
-    function, room = used.node.func, death.room_bytes
+    function, headroom = used.node.func, death.safe_headroom_bytes
     is_own = used.node in used.scope.calls  # not of cross_validate
     plain = is_own and all(isinstance(one, ast.Name) for one in used.node.args) and not used.node.keywords
-    if made.name.rpartition(".")[2] not in _SAMPLED or rows is None or not room or not plain:
+    if made.name.rpartition(".")[2] not in _SAMPLED or rows is None or not headroom or not plain:
         return ()
-    step = next((step for step in (2, 4, 8, 16, 32, 64) if 4 * rows * rows * 8 // step <= room), None)
+    step = next((step for step in (2, 4, 8, 16, 32, 64) if 4 * rows * rows * 8 // step <= headroom), None)
     if step is None or not isinstance(function, ast.Attribute):
         return ()
     owner, names = used.scope.segment(function.value), [used.scope.segment(one) for one in used.node.args]

@@ -91,8 +91,8 @@ class BoundDictCache(Fix):
 
 def _fitting(death: Death) -> int:
     """Return how many entries may be kept, by the size of those that there were."""
-    grown, room = death.growth.container, death.room_bytes
+    grown, headroom = death.growth.container, death.safe_headroom_bytes
     gained = death.growth.items_gained(grown) if grown is not None else 0
-    if grown is None or not grown.grew_bytes or gained < 1 or not room:
+    if grown is None or not grown.grew_bytes or gained < 1 or not headroom:
         return _USUAL
-    return max(1, int(room * _USED * gained / grown.grew_bytes))
+    return max(1, int(headroom * _USED * gained / grown.grew_bytes))

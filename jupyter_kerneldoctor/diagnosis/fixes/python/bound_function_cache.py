@@ -78,10 +78,10 @@ class BoundFunctionCache(Fix):
 
 def _most(one: Grown, caches: int, death: Death) -> int:
     """Return how many results may be kept: those that take a quarter of the room, shared by all caches that grew."""
-    gained, room = death.growth.items_gained(one), death.room_bytes
-    if not gained or not one.grew_bytes or not room or room < 0:
+    gained, headroom = death.growth.items_gained(one), death.safe_headroom_bytes
+    if not gained or not one.grew_bytes or not headroom or headroom < 0:
         return _MOST
-    fit = int(room * _USED / caches) // max(1, one.grew_bytes // gained)
+    fit = int(headroom * _USED / caches) // max(1, one.grew_bytes // gained)
     return min(_MOST, 1 << max(0, fit.bit_length() - 1))
 
 

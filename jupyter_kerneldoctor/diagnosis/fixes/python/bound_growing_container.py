@@ -197,9 +197,9 @@ class BoundGrowingContainer(Advice):
 
 def _fitting(death: Death, grew: int, gained: int) -> int:
     """Return how many items to keep: those that fit into half of the room, and a thousand at most."""
-    fit = (death.room_bytes or 0) // 2 * gained // grew if gained > 1 and grew else _NEWEST
+    fit = (death.safe_headroom_bytes or 0) // 2 * gained // grew if gained > 1 and grew else _NEWEST
     digit = 10 ** (len(str(fit)) - 1)
-    return _NEWEST if fit >= _NEWEST or not death.room_bytes else max(1, fit // digit * digit)
+    return _NEWEST if fit >= _NEWEST or not death.safe_headroom_bytes else max(1, fit // digit * digit)
 
 
 def _stores(death: Death, container: Grown) -> Iterator[Store]:

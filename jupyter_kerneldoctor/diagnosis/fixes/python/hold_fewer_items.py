@@ -59,20 +59,20 @@ class HoldFewerItems(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write a smaller number where the length is written."""
         container, each = death.growth.container, death.growth.bytes_per_item
-        if container is None or not each or not death.memory.grew_here or not death.room_bytes:
+        if container is None or not each or not death.memory.grew_here or not death.safe_headroom_bytes:
             return
         found = kept_length(death.code, container.name)
         if found is None:
             return
         bound, written = found
         with_others = max(each, (death.memory.missing_bytes or 0) // max(1, container.length or 0))
-        fits = two_digits(int(death.room_bytes * _SHARE) // with_others)
+        fits = two_digits(int(death.safe_headroom_bytes * _SHARE) // with_others)
         if bound < (container.length or 0) or not bound // _LEAST <= fits < bound:
             return
         where = death.code.cell_name(written.scope.cell)
         why = (
             f"{quote(container.name)} fills up to {bound:,} items of {size(each)}, {size(bound * each)} in all; "
-            f"{size(death.room_bytes)} is what the cell may take. The number is written in {where}. "
+            f"{size(death.safe_headroom_bytes)} is what the cell may take. The number is written in {where}. "
             "Smaller items, as names of files or bytes, allow for more of them."
         )
         title = f"Let {quote(container.name)} hold fewer items: {fits:,} in place of {bound:,}"

@@ -79,7 +79,7 @@ class NumbersInAnArray(Fix):
 def _may_fit(value: Value | None, are_truths: bool, death: Death) -> bool:
     """Whether the array is small enough, as far as its length is known."""
     count = (value and value.rows) or 0
-    return death.room_bytes is None or count * (1 if are_truths else 4) <= death.room_bytes
+    return death.safe_headroom_bytes is None or count * (1 if are_truths else 4) <= death.safe_headroom_bytes
 
 
 def _proposal(made: ast.BinOp, scope: Scope, death: Death) -> Proposal:

@@ -68,7 +68,12 @@ class ActivationsInParts(Fix):
         trains = [(one.node, scope) for scope in code.running for one in backward_calls(scope.node, scope)]
         if not (trains and death.is_of_this_cell and code.imports("torch")) or batch_to_blame(death) is not None:
             return
-        if death.growth.is_steady or grows_by_the_step(code) or not death.room_bytes or death.room_bytes < missing // 8:
+        if (
+            death.growth.is_steady
+            or grows_by_the_step(code)
+            or not death.safe_headroom_bytes
+            or death.safe_headroom_bytes < missing // 8
+        ):
             return
         found = network_call_at(death)
         if found is not None and not (hides_gradients(code) or found[0] in sources_of_gradients(code)):
