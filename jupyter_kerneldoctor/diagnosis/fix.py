@@ -214,7 +214,7 @@ class Advice(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Fill in what is known of this death."""
         code = death.code
-        if (self.library and not code.imports(self.library)) or any(True for _ in code.with_text(*self.unless)):
+        if (self.library and not code.imports(self.library)) or code.has_text(*self.unless):
             return
         call = next(calls_at(death, *self.functions), None) if self.functions else None
         if (self.functions and call is None) or (more := self.facts(death)) is None:

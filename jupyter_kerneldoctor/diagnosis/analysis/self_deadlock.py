@@ -123,7 +123,7 @@ class TakenAgain(NamedTuple):
 
 def taken_again(code: Notebook) -> TakenAgain | None:
     """Return the lock that running coroutines take twice, as their code shows. Raises CodeTooLargeError."""
-    if not [*code.with_text("Lock(")]:
+    if not code.has_text("Lock("):
         return None
     for outer in code.running.functions:
         for line, lock, awaited in _awaited_with_a_lock(outer):

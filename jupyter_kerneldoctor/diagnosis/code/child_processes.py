@@ -32,7 +32,7 @@ def run_in_children(code: Notebook) -> set[Scope]:
         for scope in scopes
         if (scope.function and scope.function in given)
         or (scope.function == "run" and scope.owner in own)
-        or any(True for _ in code.calls_in([scope], *FORKS))
+        or any(code.calls_in([scope], *FORKS))
     ]
     callers = Counter(name for names in called.values() for name in names)
     named: dict[str, list[Scope]] = {}

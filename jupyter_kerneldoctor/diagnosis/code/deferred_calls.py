@@ -97,7 +97,7 @@ def names_an_exit(code: Notebook) -> int | None:
     A handler of a signal, a timer or another thread may run it, where no statement of the cell calls it. Raises
     CodeTooLargeError.
     """
-    if code.last < 0 or not any(code.with_words("exit", "_exit")):
+    if code.last < 0 or not code.has_words("exit", "_exit"):
         return None
     scopes = code.scopes(code.last)
     named = [(node.lineno, code.described(node, scope) or "") for scope in scopes for node in scope.names]

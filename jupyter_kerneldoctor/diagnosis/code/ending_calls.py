@@ -181,7 +181,7 @@ class EndingCalls:
         asked = isinstance(target, ast.Call) and self._code.described(target.func, scope) == "os.getpgid"
         if name != "os.killpg" or not asked:
             return False
-        return bool([*self._code.with_text("Popen", "Process(")]) and not [*self._code.with_text(*_APART)]
+        return self._code.has_text("Popen", "Process(") and not self._code.has_text(*_APART)
 
     def _signal(self, node: ast.expr, scope: Scope) -> str | None:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):

@@ -128,7 +128,7 @@ def _is_changed_elsewhere(code: Notebook, scope: Scope, loop: ast.While, names: 
     """Whether a thread, a callback or a signal may change what the loop asks: not a function's own number."""
     is_own = not scope.is_cell and all("." not in one and one in scope.bindings for one in names)
     is_own = is_own and asks_numbers(loop.test)
-    return not is_own and any(True for _ in code.with_text(*_CONCURRENT, *_CALLED_BACK))
+    return not is_own and code.has_text(*_CONCURRENT, *_CALLED_BACK)
 
 
 def _is_meant(code: Notebook, scope: Scope, loop: ast.While) -> bool:
@@ -148,7 +148,7 @@ def _is_plain(code: Notebook, name: str) -> bool:
         one for scope in scopes for one in scope.names if isinstance(one, ast.Attribute) and one.attr == attribute
     )
     is_set = any(isinstance(one.ctx, ast.Store) for one in stored)
-    return is_set and not any(True for _ in code.functions_named(attribute))
+    return is_set and not any(code.functions_named(attribute))
 
 
 def _breaks(body: list[ast.stmt]) -> bool:

@@ -48,7 +48,7 @@ def endless_read(code: Notebook, scope: Scope, test: ast.expr, inner: Iterable[a
 def _has_an_end(code: Notebook, scope: Scope, statement: ast.stmt) -> bool:
     """Whether a statement reads from a file, a pipe or a socket, and waits there for more to come."""
     reads = [one for one in walk(statement) if isinstance(one, ast.Call) and called_name(one) in _READS]
-    if not reads or any(True for _ in code.with_text(*_COMES_LATER)):
+    if not reads or code.has_text(*_COMES_LATER):
         return False
     call = reads[0]
     match call.func:
@@ -59,7 +59,7 @@ def _has_an_end(code: Notebook, scope: Scope, statement: ast.stmt) -> bool:
         case ast.Attribute(value=owner):
             calls = [one.node for one in all_origins(owner, scope, code) if isinstance(one.node, ast.Call)]
             is_opened = any(called_name(one) in _OPENERS for one in calls)
-            return is_opened and not any(True for _ in code.with_text("Popen(", "system(", "Process("))
+            return is_opened and not code.has_text("Popen(", "system(", "Process(")
     return False
 
 

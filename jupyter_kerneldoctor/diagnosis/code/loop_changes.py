@@ -82,7 +82,7 @@ def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[s
     """Whether something in the loop may change what a name stands for, or the object itself."""
     roots = {one.partition(".")[0] for one in names}
     told = [f"{word} {name}" for name in roots for word in ("global", "nonlocal")]
-    if any(True for _ in code.with_text(*told, *_BY_NAME)):
+    if code.has_text(*told, *_BY_NAME):
         return True
     is_number = asks_numbers(loop.test)
     entries = {id(one.value) for one in inner if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load)}

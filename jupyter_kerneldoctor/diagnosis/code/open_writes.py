@@ -16,7 +16,7 @@ def open_write(code: Notebook) -> Call | None:
     """Return the first write of a connection, if no cell commits anything, and there is a second connection."""
     made = list(code.calls("sqlite3.connect"))
     is_one = len(made) == 1 and made[0].scope.is_cell
-    if not made or is_one or any(True for _ in code.with_text(*_ENDS)):
+    if not made or is_one or code.has_text(*_ENDS):
         return None
     for scope in code.scopes_mentioning("execute", "executemany"):
         for call in scope.calls:

@@ -109,6 +109,14 @@ class ParsedCells:
             if any(text in source for text in texts):
                 yield index
 
+    def has_words(self, *words: str) -> bool:
+        """Whether one of these whole words stands in a cell."""
+        return any(True for _ in self.with_words(*words))
+
+    def has_text(self, *texts: str) -> bool:
+        """Whether a cell holds one of these texts."""
+        return any(True for _ in self.with_text(*texts))
+
     def _is_anywhere(self, text: str) -> bool:
         """Whether any cell holds a text; asked of all at once, as most that is looked for is in none."""
         if text not in self._anywhere:

@@ -28,7 +28,7 @@ def eager_steps(code: Notebook) -> Iterator[Scope]:
         words = {last_name(one.func) for one in scope.calls}
         if not words & {"apply_gradients", "apply"} or words & _OF_PYTHON or scope.decorators:
             continue
-        if any(True for _ in tapes(scope, code)) and _is_of_tensors(scope, code) and _gets_tensors(scope, code):
+        if any(tapes(scope, code)) and _is_of_tensors(scope, code) and _gets_tensors(scope, code):
             yield scope
 
 

@@ -75,7 +75,7 @@ def _runs_network(call: ast.Call, scope: Scope, tensors: Tensors, needed: set[as
         return False
     if any(isinstance(one, ast.Attribute | ast.Subscript) and isinstance(one.ctx, ast.Store) for one in inner.nodes):
         return False  # what it gives may be read there: `self.out = self.net(x)`
-    if any(True for _ in outliving(inner)):
+    if any(outliving(inner)):
         return False
     is_own = is_forward(inner, tensors.code)
     for one in inner.calls:

@@ -40,7 +40,7 @@ def is_made_again(call: Call, code: Notebook) -> bool:
         for part in walk(one)
         if part is used
     )
-    return origins.is_repeated(call.node, call.scope) or any(True for _ in inner)
+    return origins.is_repeated(call.node, call.scope) or any(inner)
 
 
 def closings(call: Call, code: Notebook) -> Iterator[tuple[Scope, ast.stmt | ast.Call, str]]:

@@ -227,7 +227,7 @@ def _given_by_name(call: ast.AST, scope: Scope, origins: Origins) -> list[ast.ex
         return []
     given = [*origins.arguments(call, inner).values()]
     is_known = len(given) == len(call.args) + len(call.keywords) and len(origins.calls_of(inner)) <= _FEW_CALLS
-    return given if is_known and any(True for _ in origins.returned(call, scope)) else []
+    return given if is_known and any(origins.returned(call, scope)) else []
 
 
 def is_cut(node: ast.AST, cuts: frozenset[str]) -> bool:

@@ -35,7 +35,7 @@ def vmapped(node: ast.expr, scope: Scope, code: Notebook) -> tuple[str, list[obj
 
 def is_transformed_itself(node: ast.Call, scope: Scope, code: Notebook) -> bool:
     """Whether the call is a part of what is differentiated or mapped itself, which keeps what is worked out."""
-    if any(True for _ in code.running.calls("jax.grad", "jax.value_and_grad")):
+    if any(code.running.calls("jax.grad", "jax.value_and_grad")):
         return True
     if any(isinstance(one, ast.Lambda) and node in walk(one) for one in scope.nodes):
         return True

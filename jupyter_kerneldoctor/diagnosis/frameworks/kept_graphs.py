@@ -64,7 +64,7 @@ def stores_of_graphs(code: Notebook) -> list[Store]:
     """Return the statements of loops that keep tensors with their graphs, which no backward pass frees."""
     try:
         found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
-        hooked = [] if found or not any(True for _ in left_hooks(code)) else [*code_of_hooks(code)]
+        hooked = [] if found or not any(left_hooks(code)) else [*code_of_hooks(code)]
     except Exception:  # the statement to blame is known without, only not so well
         return []
     placed = [(one.value, one.container, one.scope) for one in found]

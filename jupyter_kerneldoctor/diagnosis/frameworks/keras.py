@@ -83,7 +83,7 @@ def is_of_batches(step: Step, code: Notebook) -> bool:
 def is_fed_by_a_pipeline(code: Notebook) -> bool:
     """Whether what runs trains a Keras model, or goes through a `tf.data` pipeline."""
     loops = ((one.iter, scope) for scope in code.running for one in scope.nodes if isinstance(one, ast.For))
-    return any(True for _ in training_calls(code)) or any(is_dataset(one, scope, code) for one, scope in loops)
+    return any(training_calls(code)) or any(is_dataset(one, scope, code) for one, scope in loops)
 
 
 def batched_before(owner: ast.expr) -> ast.Call | None:
@@ -191,7 +191,7 @@ def whole_calls_of_models(code: Notebook) -> Iterator[tuple[Call, ast.Name]]:
     `model(X)`, and `model.predict_on_batch(X)`.
     """
     for scope in code.running if is_used(code) else ():
-        if scope.function == "call" or any(True for _ in tapes(scope, code)):
+        if scope.function == "call" or any(tapes(scope, code)):
             continue
         for node in scope.calls:
             match node:

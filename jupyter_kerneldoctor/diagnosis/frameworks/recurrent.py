@@ -44,7 +44,7 @@ def kept_states(code: Notebook, tensors: Tensors) -> list[tuple[State, ast.stmt,
                     if not names or tensors.kind(call.func, scope) is not Kind.MODULE:
                         continue
                     for name in sorted(names):
-                        if not any(True for _ in code.with_text(f"{name.rpartition('.')[2]}.detach")):
+                        if not code.has_text(f"{name.rpartition('.')[2]}.detach"):
                             pair = f"tuple(s.detach() for s in {name})"
                             cut = f"{pair} if isinstance({name}, tuple) else {name}.detach()"
                             found.append((State(name, f"{name} = None if {name} is None else {cut}"), node, scope))

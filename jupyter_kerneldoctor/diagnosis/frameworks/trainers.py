@@ -11,5 +11,5 @@ _SETTINGS = ("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArgu
 def trainer_settings(code: Notebook, *methods: str) -> Iterator[Call]:
     """Yield the newest settings of a trainer, where one of its methods runs: `train`, `evaluate`, `predict`."""
     runs = any(getattr(one.func, "attr", "") in methods for scope in code.running for one in scope.calls)
-    if runs and any(True for _ in code.calls(*_TRAINERS)):
+    if runs and any(code.calls(*_TRAINERS)):
         yield from list(code.calls(*_SETTINGS))[:1]

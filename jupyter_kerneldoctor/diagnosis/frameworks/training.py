@@ -58,7 +58,7 @@ def trains(code: Notebook) -> bool:
     taped = code.imports("tensorflow") and any(
         getattr(call.func, "attr", "") == "apply_gradients" for scope in code.running for call in scope.calls
     )
-    if taped or any(True for _ in code.running.calls(*_OF_JAX)):
+    if taped or any(code.running.calls(*_OF_JAX)):
         return True
     calls = ((call, scope) for scope in code.running for call in scope.calls)
     return any(is_gradient_of_jax(call.func, scope, code) for call, scope in calls)

@@ -57,7 +57,7 @@ def _trained(code: Notebook, tensors: Tensors) -> set[ast.expr]:
             if isinstance(node, ast.Call) or isinstance(getattr(node, "ctx", None), ast.Load):
                 waiting += all_origins(node, scope, code, parts=True)[1:]
     has_network = any(isinstance(one, ast.Call) and tensors.kind(one, scope) is Kind.MODULE for one, scope in waiting)
-    return found if has_network and not any(True for _ in code.mentioning("add_param_group")) else set()
+    return found if has_network and not any(code.mentioning("add_param_group")) else set()
 
 
 def _made_by(function: ast.expr, scope: Scope, tensors: Tensors) -> ast.expr | None:

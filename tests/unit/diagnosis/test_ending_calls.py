@@ -3,7 +3,7 @@
 import pytest
 
 from jupyter_kerneldoctor.diagnosis.code.cellsource import _parse
-from jupyter_kerneldoctor.diagnosis.code.deferred_calls import deferred_calls
+from jupyter_kerneldoctor.diagnosis.code.deferred_calls import deferred_calls, names_an_exit
 from jupyter_kerneldoctor.diagnosis.code.ending_calls import ending_calls
 from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
 from jupyter_kerneldoctor.recording.model import Cell
@@ -212,3 +212,8 @@ def test_a_shell_in_the_background_ends_the_kernel_later():
     guard = "import os, subprocess\ncommand = f'sleep 9 && kill {os.getpid()}'\nsubprocess.Popen(command, shell=True)"
     cells = [Cell(guard), Cell("work()")]
     assert [call.signal for _, call in deferred_calls(Notebook(cells, cells[-1]))] == ["SIGTERM"]
+
+
+def test_a_handler_that_ends_the_kernel_is_found_in_the_first_cell_of_all():
+    cell = Cell("import os, signal\nsignal.signal(signal.SIGALRM, lambda *given: os._exit(1))")
+    assert names_an_exit(Notebook([cell], cell)) == 2

@@ -57,7 +57,7 @@ class TextsAsObjects(SetArgument):
 
     def calls(self, death: Death) -> Iterator[Call]:
         """Yield the calls that are given texts, where nothing needs texts of one length."""
-        if not any(True for _ in death.code.calls(*_NEED_FIXED)):
+        if not any(death.code.calls(*_NEED_FIXED)):
             found = (one for one in super().calls(death) if is_of_texts(one.argument(0), one.scope, death.code))
             yield from (one for one in found if not _is_read_as_bytes(one))
 

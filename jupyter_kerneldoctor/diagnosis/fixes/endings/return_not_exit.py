@@ -162,7 +162,7 @@ def _exits(scope: Scope, code: Notebook) -> Iterator[_Exit]:
 
 def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Proposal]:
     """Raise an exception where a worker ends itself: whoever waits for its result gets that."""
-    functions = [one for one in code.running.functions if not any(True for _ in code.calls_in([one], *FORKS))]
+    functions = [one for one in code.running.functions if not any(code.calls_in([one], *FORKS))]
     found = [one for scope in functions for one in _exits(scope, code)]
     for one in found:
         if one.name not in _ENDS_AT_ONCE or not any(_gives_status(one, status) for status in exit_codes - {None}):

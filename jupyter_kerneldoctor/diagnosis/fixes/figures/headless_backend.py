@@ -73,7 +73,7 @@ class HeadlessBackend(Fix):
             return
         is_qt = _QT_SAID.search(death.text) or any(code.imports(one) for one in _QT)
         module = code.running_module
-        if is_qt and module is not None and module.body and not any(True for _ in code.with_words("QT_QPA_PLATFORM")):
+        if is_qt and module is not None and module.body and not code.has_words("QT_QPA_PLATFORM"):
             name, imported = import_as(module, code, "os", "os")
             first = module.body[0]
             edits = imported + insert_before(module, first, f"{name}{_QT_OFF[2:]}")

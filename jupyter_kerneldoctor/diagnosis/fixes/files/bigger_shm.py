@@ -39,7 +39,7 @@ class BiggerShm(Advice):
         """Say how much there is, and how to do with less."""
         there = (one.total_bytes for one in death.environment.filesystems if "shm" in one.roles)
         total = next((one for one in there if one), None)
-        loads = any(True for _ in death.code.calls("torch.utils.data.DataLoader"))
+        loads = any(death.code.calls("torch.utils.data.DataLoader"))
         less = "`num_workers=0`, or fewer workers and smaller batches"
         return {
             "had": "is full" if total is None else f"has {size(total)} here, and it is full",

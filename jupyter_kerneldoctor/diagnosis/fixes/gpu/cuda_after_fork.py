@@ -41,4 +41,4 @@ class CudaAfterFork(Advice):
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Look for the card in the cells."""
-        return {} if any(True for _ in death.code.with_text("cuda")) else None
+        return {} if death.code.has_text("cuda") else None

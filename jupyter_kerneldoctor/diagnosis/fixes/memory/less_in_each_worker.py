@@ -140,7 +140,7 @@ def _started_by(lost: Sequence[Child], code: Notebook) -> str:
     for library, name in (("pyspark", "java"), ("ray", "ray::"), ("torch", "pt_data_worker")):
         if any(one.startswith(name) for one in names):
             return library
-    if code.imports("torch") and any(True for _ in code.with_text("DataLoader(")):
+    if code.imports("torch") and code.has_text("DataLoader("):
         return "torch"
     return next((one for one in ("dask", "ray") if code.imports(one)), "")
 

@@ -61,7 +61,7 @@ class BorrowedReferences(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the function that lends; else say how the extension is found."""
         code = death.code
-        is_object = any(True for _ in code.with_text("py_object")) and not any(True for _ in code.with_text("IncRef"))
+        is_object = code.has_text("py_object") and not code.has_text("IncRef")
         for module in code.mentioning(*_BORROWED) if is_object else ():
             names = (one for scope in code.scopes(module.cell) for one in scope.names if isinstance(one, ast.Attribute))
             lent = next((one.attr for one in names if one.attr in _BORROWED), None)

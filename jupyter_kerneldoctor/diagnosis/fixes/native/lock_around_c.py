@@ -53,7 +53,7 @@ class LockAroundC(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Hold a lock around the call that crashed."""
-        threads = any(True for _ in death.code.calls(*_POOLS))
+        threads = any(death.code.calls(*_POOLS))
         for call in native_calls(death) if threads and death.background is not None else ():
             owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
             made = death.code.described(owner, call.scope) if owner is not None else None

@@ -56,7 +56,7 @@ class MemoryPermissions(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Add the permission that is missing."""
         code = death.code
-        if any(True for _ in code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")):
+        if any(code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")):
             for call in code.calls("mmap.mmap"):
                 prot = call.argument("prot", 3)
                 is_of_file = call.scope.segment(call.node.args[0]) != "-1" if call.node.args else True
@@ -68,7 +68,7 @@ class MemoryPermissions(Fix):
                 title = "Let the memory be run: PROT_EXEC"
                 yield Proposal(imported + set_argument(call, "prot", given, 3), why, title=title)
                 return
-        if not any(True for _ in code.running.calls("ctypes.memset", "ctypes.memmove")):
+        if not any(code.running.calls("ctypes.memset", "ctypes.memmove")):
             return
         for scope in code.scopes_mentioning("mmap"):
             for one in scope.calls:

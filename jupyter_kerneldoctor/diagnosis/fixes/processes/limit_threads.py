@@ -123,7 +123,7 @@ class LimitThreads(Advice):
             advice += f"{size(space)} on the process's memory. A smaller stack is enough for most work."
             title = "Give threads smaller stacks, or start fewer: threading.stack_size"
             return {"title_": title, "counted": "", "advice": advice, "code_": _STACKS}
-        if any(True for _ in code.running.calls("threading.Thread", "_thread.start_new_thread")):
+        if any(code.running.calls("threading.Thread", "_thread.start_new_thread")):
             advice = "A pool does the same work with a few threads, and waits for them. Or let the limit be raised."
             return {"title_": self.title, "counted": counted, "advice": advice, "code_": _POOL}
         names = [variable for package, variable in _VARIABLES.items() if code.imports(package)]

@@ -85,7 +85,7 @@ class ReadBothPipes(Fix):
 def _dropped(call: Call, other: str, death: Death) -> Changes:
     """Return the edit that gives a pipe which no cell reads to nobody."""
     value = call.argument(other)
-    is_read = any(True for _ in death.code.with_text(f".{other}", "communicate"))
+    is_read = death.code.has_text(f".{other}", "communicate")
     if is_read or not isinstance(value, ast.Attribute):
         return ()
     return set_argument(call, other, f"{call.scope.segment(value.value)}.DEVNULL")

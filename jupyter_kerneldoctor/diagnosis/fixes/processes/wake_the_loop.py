@@ -60,7 +60,7 @@ class WakeTheLoop(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the call that does not wake the loop."""
         still = death.stuck_cell
-        if still is None or not still.main.needs_an_event or not any(True for _ in death.code.with_text(*_THREADS)):
+        if still is None or not still.main.needs_an_event or not death.code.has_text(*_THREADS):
             return
         for scope in death.code.scopes_mentioning(*_TELLS):
             for node in () if scope.is_cell or isinstance(scope.node, ast.AsyncFunctionDef) else scope.calls:

@@ -62,7 +62,7 @@ class RunawayRecursion(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Show where the end belongs."""
-        is_raised = any(True for _ in death.code.calls("sys.setrecursionlimit"))
+        is_raised = any(death.code.calls("sys.setrecursionlimit"))
         is_stopped = death.causes[0].id != "stack-overflow" and not is_raised  # by Python, after 1000 calls
         if is_stopped or (death.is_about_memory and not death.memory.grew_here):
             return

@@ -55,7 +55,7 @@ class GroupbyObserved(SetArgument):
             case ast.Constant(value=False):
                 wanted = True
             case None:
-                wanted = any(True for _ in death.code.with_words("category", "Categorical", "cut", "qcut"))
+                wanted = death.code.has_words("category", "Categorical", "cut", "qcut")
             case _:
                 wanted = False
         keys = call.argument("by", 0) if call.name.endswith("groupby") else None

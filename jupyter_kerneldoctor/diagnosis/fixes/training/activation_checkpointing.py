@@ -92,6 +92,6 @@ class ActivationCheckpointing(Fix):
             )
             if not one.blocks and not death.was_running(one.call, one.scope):
                 continue
-            tables = any(True for _ in attentions(Tensors(code)))  # those of one block may be too large already
+            tables = any(attentions(Tensors(code)))  # those of one block may be too large already
             edits = () if tables else imported + replace(one.scope, one.call, text)
             yield Proposal(edits, why, (memory.missing_bytes or 0) * 6 // 10, snippet=text)

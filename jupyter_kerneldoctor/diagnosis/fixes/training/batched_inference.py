@@ -131,7 +131,7 @@ class BatchedInference(Fix):
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the parts are there
         """Whether no call takes all rows."""
-        return not any(True for _ in _whole(after))
+        return not any(_whole(after))
 
 
 def _whole(death: Death) -> Iterator[Proposal]:
@@ -289,7 +289,7 @@ def _has_convolutions(code: Notebook) -> bool:
     """Whether a network of images is in the code."""
     if code.imports("torchvision"):
         return True
-    return any(True for _ in code.calls("torch.nn.Conv1d", "torch.nn.Conv2d", "torch.nn.Conv3d"))
+    return any(code.calls("torch.nn.Conv1d", "torch.nn.Conv2d", "torch.nn.Conv3d"))
 
 
 def _rows(death: Death, data: ast.expr, scope: Scope) -> int | None:

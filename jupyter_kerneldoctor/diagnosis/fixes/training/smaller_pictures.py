@@ -54,7 +54,7 @@ class SmallerPictures(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Show half of the side, where one is written."""
         code, memory, growth = death.code, death.memory, death.growth
-        convolves = any(True for _ in code.calls(*(f"torch.nn.Conv{one}d" for one in (1, 2, 3))))
+        convolves = any(code.calls(*(f"torch.nn.Conv{one}d" for one in (1, 2, 3))))
         if not (convolves and memory.grew_here) or growth.is_steady or grows_by_the_step(code):
             return
         found = [*_sides(code)] if trains(code) or network_call_at(death) is not None else []

@@ -73,7 +73,7 @@ class TruncateSequences(Advice):
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a collator is for the training
         """Whether no call that was running pads to the longest allowed."""
-        return not any(True for _ in _encoding(after))
+        return not any(_encoding(after))
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Find the tokenizer's call, where a network is trained."""
