@@ -2,7 +2,6 @@ import ast
 from collections.abc import Iterator
 
 from ...code.notebook import Call
-from ...edits import Changes, set_argument
 from ...fix import Case, Death, Family, SetArgument
 from ...frameworks.text_items import is_of_texts
 
@@ -60,10 +59,6 @@ class TextsAsObjects(SetArgument):
         if not any(death.code.calls(*_NEED_FIXED)):
             found = (one for one in super().calls(death) if is_of_texts(one.argument(0), one.scope, death.code))
             yield from (one for one in found if not _is_read_as_bytes(one))
-
-    def change(self, call: Call, death: Death) -> Changes:  # noqa: ARG002 - as in the base
-        """Give it the type, where it has none."""
-        return set_argument(call, self.argument, self.value) if call.argument("dtype", 1) is None else ()
 
 
 def _is_read_as_bytes(call: Call) -> bool:
