@@ -51,7 +51,8 @@ class ExitCall(Cause):
         calls = [call for call in _exits(death) if call.exit_code in (None, code) and death.reached(call) != "passed"]
         if death.cell is not None and calls:
             return self._by_calls(death, death.cell, calls)
-        named = None if _exits(death) or death.cell is None else death.find(names_an_exit)
+        is_named = death.cell is not None and not (_exits(death) or death.deferred_calls)  # who says more comes first
+        named = death.find(names_an_exit) if is_named else None
         if death.cell is not None and named is not None:
             text = quote(statement(death.cell.source.split("\n")[named - 1]), 100)
             names = _in_line(named, f"names a call that ends the process: {text}")
