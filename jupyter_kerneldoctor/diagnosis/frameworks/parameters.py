@@ -22,12 +22,11 @@ def is_parameter(node: ast.Name, scope: Scope) -> bool:
 def asked_for_parameters(code: Notebook) -> set[str]:
     """Return the texts of the objects that are asked for their parameters."""
     found: set[str] = set()
-    for module in code.mentioning(*_ONLY_OF_NETWORKS):
-        for scope in code.scopes(module.cell):
-            for call in scope.calls:
-                match call:
-                    case ast.Call(func=ast.Attribute(attr=method, value=owner), args=[], keywords=[]) if (
-                        method in _ONLY_OF_NETWORKS and isinstance(owner, ast.Name | ast.Attribute)
-                    ):
-                        found.add(scope.segment(owner))
+    for scope in code.scopes_mentioning(*_ONLY_OF_NETWORKS):
+        for call in scope.calls:
+            match call:
+                case ast.Call(func=ast.Attribute(attr=method, value=owner), args=[], keywords=[]) if (
+                    method in _ONLY_OF_NETWORKS and isinstance(owner, ast.Name | ast.Attribute)
+                ):
+                    found.add(scope.segment(owner))
     return found

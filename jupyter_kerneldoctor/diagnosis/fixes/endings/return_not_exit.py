@@ -9,7 +9,7 @@ from ...code.notebook import Notebook, Scope
 from ...edits import replace
 from ...examples.stuck import child
 from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...units import quote
 
 _ASKS = ("builtins.exit", "builtins.quit")
 _ENDS_AT_ONCE = ("os._exit", "posix._exit")
@@ -129,7 +129,7 @@ class ReturnNotExit(Fix):
         if not any(code.is_at_line(one.node, one.scope) for one in found):
             return
         what = quote(found[0].scope.segment(found[0].node))
-        where = f"{cell_name(code.cells[found[0].scope.cell].execution_count)}, line {found[0].node.lineno}"
+        where = code.place_of(found[0].node, found[0].scope)
         first = "" if found[0].name in _ENDS_AT_ONCE else "lets the rest of the cell run, then "
         why = f"{what} ({where}) {first}ends the kernel and everything in its memory. "
         if any(_is_part(one) for one in found):
@@ -167,9 +167,9 @@ def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Propos
     for one in found:
         if one.name not in _ENDS_AT_ONCE or not any(_gives_status(one, status) for status in exit_codes - {None}):
             continue
-        what, number = quote(one.scope.segment(one.node)), code.cells[one.scope.cell].execution_count
+        what = quote(one.scope.segment(one.node))
         why = (
-            f"{what} ({cell_name(number)}, line {one.node.lineno}) ends the worker, and its pool only finds it gone. "
+            f"{what} ({code.place_of(one.node, one.scope)}) ends the worker, and its pool only finds it gone. "
             "An exception reaches the cell, and says why."
         )
         edits = () if _is_part(one) else replace(one.scope, one.node, _RAISE)

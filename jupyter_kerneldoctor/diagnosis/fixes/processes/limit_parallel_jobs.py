@@ -111,8 +111,8 @@ def _with_data(death: Death, call: Call) -> int:
     for _, used in makers(death, call.name):
         data = used.argument("X", 0)
         value = None if data is None else death.values.of(data, used.scope)
-        if value is not None and value.bytes and death.room_bytes:
-            return death.room_bytes // (_COPIES * value.bytes)
+        if value is not None and value.bytes and death.safe_headroom_bytes:
+            return death.safe_headroom_bytes // (_COPIES * value.bytes)
     return _USUAL
 
 

@@ -127,5 +127,5 @@ def _may_keep(user: ast.AST, name: str) -> bool:
 
 def _is_global(name: str, death: Death) -> bool:
     """Whether a function of a cell uses a variable of the notebook."""
-    scopes = (scope for top in death.code.mentioning(name) for scope in death.code.scopes(top.cell))
+    scopes = death.code.scopes_mentioning(name)
     return any(not scope.is_cell and scope.named(name) for scope in scopes)
