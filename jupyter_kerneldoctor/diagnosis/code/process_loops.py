@@ -9,8 +9,8 @@ from .scopes import Scope
 from .trees import walk
 
 _METHODS = {"kill": "SIGKILL", "terminate": "SIGTERM", "send_signal": ""}
-_LISTS = re.compile(r"psutil\.(?:process_iter|pids|net_connections)\b")
-_ASKS = re.compile(r"\b(?:pgrep|pidof|lsof|fuser)\b")
+_LISTS = re.compile(r"psutil\.(?:process_iter|pids|net_connections)\b|listdir\(['\"]/proc/?['\"]\)|['\"]/proc/\*")
+_ASKS = re.compile(r"\b(?:pgrep|pidof|lsof|fuser|nvidia-smi)\b")
 _OF_A_PORT = re.compile(r"\b(?:net_connections|lsof|fuser|laddr)\b")
 _SPARES = re.compile(r"\b(?:getpid|parents?|children|ppid)\b|\bpsutil\.Process\(\)|\bcurrent_process\b")
 """Words by which code tells its own process from the others, or takes only processes below some other."""
@@ -47,10 +47,11 @@ def target_of(call: ast.Call, scope: Scope, code: Notebook) -> ast.expr:
         return call.args[0] if call.args else call.func
     owner = call.func.value
     bound = code.lookup(owner.id, scope, owner) if isinstance(owner, ast.Name) else None
-    if bound is not None and isinstance(bound.value, ast.Call):
-        owner = bound.value
-    is_made = isinstance(owner, ast.Call) and code.qualified(owner.func, scope) == "psutil.Process"
-    return owner.args[0] if isinstance(owner, ast.Call) and is_made and owner.args else owner
+    for made in (owner, None if bound is None else bound.value):
+        match made:
+            case ast.Call(func=function, args=[pid, *_]) if code.qualified(function, scope) == "psutil.Process":
+                return pid
+    return owner
 
 
 def is_of_a_port(call: ast.Call, scope: Scope, code: Notebook) -> bool:
@@ -64,7 +65,10 @@ def how_found(call: ast.Call, name: str, scope: Scope, code: Notebook) -> str:
     loops = [one for one in scope.loops_around(call) if isinstance(one, ast.For)]
     loop = next((one for one in loops if isinstance(one.target, ast.Name) and one.target.id == name), None)
     texts, nodes = [] if loop is None else [scope.segment(loop)], [] if loop is None else [*walk(loop.iter)]
-    bound = None if loop is not None else code.lookup(name, scope, call)
+    statement, listed = scope.statement_of(call), _listed(call, name, scope)
+    if statement is not None and listed is not None:
+        texts, nodes = [scope.segment(statement)], [*walk(listed)]
+    bound = None if texts else code.lookup(name, scope, call)
     if bound is not None and bound.value is not None:
         texts, nodes = [bound.scope.segment(bound.value)], [*walk(bound.value)]
     for node in nodes:
@@ -76,3 +80,16 @@ def how_found(call: ast.Call, name: str, scope: Scope, code: Notebook) -> str:
     text = "\n".join(texts)
     code.spend(len(text) / 20)
     return text
+
+
+def _listed(call: ast.Call, name: str, scope: Scope) -> ast.expr | None:
+    """Return what a comprehension around a call goes through under a name: `[p.kill() for p in processes()]`."""
+    statement = scope.statement_of(call)
+    for node in () if statement is None else scope.inside(statement):
+        match node:
+            case ast.ListComp(generators=parts) | ast.SetComp(generators=parts) | ast.GeneratorExp(generators=parts):
+                if any(one is call for one in walk(node)):
+                    for part in parts:
+                        if isinstance(part.target, ast.Name) and part.target.id == name:
+                            return part.iter
+    return None

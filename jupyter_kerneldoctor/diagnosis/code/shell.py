@@ -19,11 +19,13 @@ PARENT = "$PPID"
 """The process that started the shell: the kernel."""
 
 _PARENT = re.compile(r"-?\$+(?:PPID|\{PPID\})")
-_KERNEL = "python -m ipykernel_launcher -f kernel.json"
+_KERNEL = "python -m ipykernel_launcher -f .local/share/jupyter/runtime/kernel.json"
 """A kernel's command line, as `pkill -f` sees it."""
 _MOST_REPEATS = 3
 _NAMED_PYTHON = re.compile(r"python[\d.]*")
-_LOOKED_FOR = re.compile(r"\b(?:lsof|fuser)\b|\b(?:pgrep|pidof)\b[^|)`]*python")
+_LOOKED_FOR = re.compile(
+    r"\b(?:lsof|fuser)\b|\bnvidia-smi\b.{0,99}pid|\b(?:pgrep|pidof)\b[^|)`]*python|\bps\b.{0,99}\bgrep\b.{0,99}ython"
+)
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 _OPENS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
@@ -151,6 +153,8 @@ def _aim(name: str, words: list[str]) -> Aim | None:
     """Return at what of the kernel's a command aims: `kill $PPID`, `kill 0`, `pkill -f python`."""
     if name == "kill":
         targets = [word for before, word in pairwise(["", *words]) if before not in ("-s", "-n", "--signal")]
+        if len(targets) > 1 and targets[-1] == "-1":
+            return "all"
         return "itself" if any(map(_PARENT.fullmatch, words)) else "group" if "0" in targets else None
     patterns = [word for word in words if not word.startswith("-")]
     if name == "killall":
@@ -183,6 +187,7 @@ def _signal(command: str, words: list[str]) -> str | None:
     A single letter is an option of most commands, and no signal.
     """
     name = "KILL" if command == "fuser" else "TERM"
+    words = words[:-1] if command == "kill" and len(words) > 1 and words[-1] == "-1" else words  # -1: all processes
     for option, value in zip(words, [*words[1:], ""], strict=True):
         if option in ("-s", "-n", "--signal"):
             name = value

@@ -66,6 +66,13 @@ class RaiseNotKill(Fix):
             },
         ),
         Case(
+            "import os, signal\nsignal.signal(signal.SIGINT, lambda *_: os._exit(1))",
+            "work()",
+            cause="exit-call",
+            exit_code=1,
+            says=("default_int_handler",),
+        ),
+        Case(
             "import os, threading\nthreading.Timer(60, os._exit, [3]).start()",
             "work()",
             cause="exit-call",
@@ -126,8 +133,21 @@ def _raising(scope: Scope, node: ast.Call, death: Death) -> Proposal:
     return Proposal(replace(scope, node, _STOP) if is_whole else (), why, instead=_STOP)
 
 
+def _handles_interrupts(death: Death) -> bool:
+    """Whether a handler is set for the interrupt itself: who sends that from there calls itself for ever."""
+    names = (
+        death.code.described(call.node.args[0], call.scope) or ""
+        for call in death.code.calls("signal.signal")
+        if call.node.args
+    )
+    return any(name.endswith("SIGINT") for name in names)
+
+
 def _interrupting(written: list[tuple[Scope, ast.Call]], death: Death, why: str) -> Proposal:
     title = _INTERRUPTS
+    if _handles_interrupts(death):
+        snippet = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)  # raises KeyboardInterrupt"
+        return Proposal((), why, title=title, snippet=snippet)
     snippet = "import _thread\n_thread.interrupt_main()  # in place of the call that ends the kernel"
     if len(written) != 1:
         return Proposal((), why, title=title, snippet=snippet)

@@ -20,7 +20,11 @@ class RestartFromTheMenu(Fix):
     What it costs: Nothing.
     """
 
-    id, title, causes = "restart-from-the-menu", "Use Kernel > Restart Kernel in place of a signal", ("self-kill",)
+    id, title, causes = (
+        "restart-from-the-menu",
+        "Use Kernel > Restart Kernel in place of a signal",
+        ("self-kill", "exit-call"),
+    )
     unless_offered = frozenset({"raise-not-kill"})
 
     FIRES = [
@@ -29,14 +33,26 @@ class RestartFromTheMenu(Fix):
             cause="self-kill",
             says=("Restart Kernel", "os.kill(os.getpid(), 9)"),
         ),
+        Case(
+            "get_ipython().kernel.do_shutdown(True)",
+            cause="exit-call",
+            exit_code=0,
+            says=("`get_ipython().kernel.do_shutdown(True)`", "%reset -f"),
+        ),
         Case("!kill -9 $PPID", cause="self-kill", says=("`!kill -9 $PPID`",)),
     ]
-    SILENT = [Case("import os\nos.kill(child, 9)", cause="killed-externally")]
+    SILENT = [
+        Case("import os\nos._exit(3)", cause="exit-call", exit_code=3),
+        Case("import os\nos.kill(child, 9)", cause="killed-externally"),
+    ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the menu, and the call for those who need one."""
         call = next(death.code.running.calls(*_KILLS), None)
         if death.aims_at("group", "all") or death.deferred_calls:
+            return
+        if "exit-call" in death.likely_causes:
+            yield from (_of_a_shutdown(one.text) for one in death.calls[:1] if "do_shutdown" in one.text)
             return
         lines = [] if death.cell is None else death.cell.source.split("\n")
         shell = next((line.strip() for line in lines if _SHELL.search(line)), None)
@@ -46,3 +62,9 @@ class RestartFromTheMenu(Fix):
             "files. The menu closes them. So does the line below, which restarts the kernel once the cell has ended.",
             snippet="get_ipython().kernel.do_shutdown(restart=True)",
         )
+
+
+def _of_a_shutdown(text: str) -> Proposal:
+    why = f"{quote(text)} ends the kernel once the cell has ended. Where only the variables are to go, the line below "
+    why += "is enough; else the menu restarts the kernel, and the notebook shows that it was wanted."
+    return Proposal(why=why, title="Use Kernel > Restart Kernel, or forget the variables only", snippet="%reset -f")

@@ -5,7 +5,7 @@ from ...code.ending_calls import EndingCall
 from ...code.process_loops import is_of_a_port, sent_to_found, target_of
 from ...code.scopes import Scope
 from ...code.trees import unparse
-from ...edits import Changes, import_as, indent_unit, insert_before
+from ...edits import Changes, EditRefusedError, import_as, indent_unit, insert_before
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -35,6 +35,11 @@ class SpareTheOwnProcess(Fix):
             cause="self-kill",
             becomes=_LOOP.replace(":\n    if", ":\n    if p.pid == os.getpid():\n        continue\n    if"),
         ),
+        Case(
+            _LOOP.replace(":\n        p", ": p").replace(":\n    if", ": p.kill()\n#"),
+            cause="self-kill",
+            says=("getpid",),
+        ),
         Case(_PORT, cause="self-kill", says=("server_close()", "holds the port")),
         Case("!kill -9 $(lsof -t -i:8050)", cause="self-kill", says=("server_close()",)),
         Case(
@@ -56,7 +61,10 @@ class SpareTheOwnProcess(Fix):
                 yield Proposal((), why, title=_CLOSE, snippet=_CLOSED)
                 return
             why = f"{quote(call.text)} ends all processes of this kind, and the kernel is one of them."
-            edits = tuple(change for scope in scopes for part in _spared(scope, death) for change in part)
+            try:
+                edits = tuple(change for scope in scopes for part in _spared(scope, death) for change in part)
+            except EditRefusedError:  # the loop stands on one line
+                edits = ()
             yield Proposal(edits, why, snippet=_SNIPPET)
             return
 
@@ -76,7 +84,8 @@ def _frees_a_port(call: EndingCall, scopes: Sequence[Scope], death: Death) -> bo
     """Whether the process was looked for by its port."""
     at = None if call.place is None else call.place[1]
     found = ((node, scope) for scope in scopes for node in scope.calls if node.lineno == at)
-    return any(word in call.text for word in ("lsof", "fuser")) or any(
+    is_told = any(word in call.text for word in ("lsof", "fuser")) and "/dev/" not in call.text
+    return is_told or any(
         sent_to_found(*one, death.code) is not None and is_of_a_port(*one, death.code) for one in found
     )
 
