@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 from .descriptors import inode
 from .messages import message
+from .process_limits import process_limits
 
 if sys.platform != "win32":
-    import resource
     from posix import read  # not that of `os`, which some libraries replace by one that runs other code meanwhile
 
 if TYPE_CHECKING:
@@ -150,20 +150,4 @@ def _has_gil() -> bool:
 
 def _has_room() -> bool:
     """Return whether the limits of address space and data leave room; what we take there, the cell would miss."""
-    sizes: list[int] = []
-    for number, limit in ((0, resource.RLIMIT_AS), (5, resource.RLIMIT_DATA)):
-        soft = resource.getrlimit(limit)[0]
-        if soft != resource.RLIM_INFINITY:
-            sizes = sizes or _sizes_bytes()
-            if soft - sizes[number] < _LEAST_ROOM_BYTES:
-                return False
-    return True
-
-
-def _sizes_bytes() -> list[int]:
-    """Return the fields of /proc/self/statm (proc_pid_statm(5)): the first is all memory, the sixth data and stack."""
-    descriptor = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return [int(pages) * resource.getpagesize() for pages in read(descriptor, 4096).split()]
-    finally:
-        os.close(descriptor)
+    return all(one.bytes - one.used_bytes >= _LEAST_ROOM_BYTES for one in process_limits())

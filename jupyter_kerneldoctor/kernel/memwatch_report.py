@@ -12,8 +12,10 @@ from ..recording.layout import JOURNAL, RECENT
 from ..recording.private_files import read_end_in, recording
 from ..recording.samples import FIELDS, Sample, read_samples, time_of_unseen_peak
 from ..render.textchart import chart
+from .process_limits import process_limits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from .memory import Stretch
@@ -110,11 +112,11 @@ def _took(stretch: Stretch) -> str:
 
 def _headroom(stretch: Stretch, limits: list[dict[str, Any]], samples: tuple[Sample, ...]) -> str:
     """Return how much more could have been allocated at the peak, below which limit; empty where unknown."""
-    if not samples or stretch.peak_bytes is None or stretch.after_bytes is None:
+    if stretch.peak_bytes is None or stretch.after_bytes is None:
         return ""
     above_now = stretch.peak_bytes - stretch.after_bytes
-    headrooms = []
-    for limit in limits:
+    headrooms = [(max(0, free - above_now), limit) for free, limit in _of_this_process()]
+    for limit in limits if samples else ():
         if limit["kind"] == "ram":
             free = samples[-1].available_bytes
         else:
@@ -126,6 +128,14 @@ def _headroom(stretch: Stretch, limits: list[dict[str, Any]], samples: tuple[Sam
         return ""
     headroom, limit = min(headrooms, key=lambda pair: pair[0])
     return f"; at the peak, {size(headroom)} of the {limit['name']} ({size(limit['bytes'])}) were free"
+
+
+def _of_this_process() -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield what is left below each limit of the process: it counts reserved memory, used or not."""
+    with suppress(OSError):
+        for one in process_limits():
+            name = f"memory that this process may reserve, `{one.option}`"
+            yield one.bytes - one.used_bytes, {"name": name, "bytes": one.bytes}
 
 
 def _timeline(stretch: Stretch, samples: list[Sample]) -> dict[str, Any]:

@@ -130,3 +130,16 @@ def test_it_measures_without_a_recording(living_kernel: LiveKernel) -> None:
         assert MEASURED.search(living_kernel.run("%%memwatch\nx = 1").text)
     finally:
         living_kernel.run("%kerneldoctor on")
+
+
+def test_below_a_limit_of_the_process_that_is_the_limit(living_kernel: LiveKernel) -> None:
+    lower = "import resource\nresource.setrlimit(resource.RLIMIT_{}, ({} << 20,) * 2)"
+    for name, option, mebi in (("AS", "-v", 4000), ("DATA", "-d", 2000)):
+        living_kernel.run(lower.format(name, mebi))
+        text = living_kernel.run("%%memwatch\nblock = bytearray(700 << 20)\ndel block").text
+
+        free = re.search(
+            rf"at the peak, ([\d.]+) ([GM])iB of the memory that this process may reserve, `ulimit {option}`", text
+        )
+        assert free is not None, text
+        assert float(free[1]) * {"G": 1024, "M": 1}[free[2]] < mebi - 700

@@ -89,12 +89,17 @@ def _memory(sample: Sample) -> int:
 
 
 def _limit(death: Death) -> dict[str, Any] | None:
+    """Return the limit that was hit, else the lowest; one of the process counts what is reserved, used or not."""
     memory = death.memory
     if memory.pressed is not None:
         return {"bytes": memory.pressed.limit_bytes, "name": memory.limit_name, "source": memory.pressed.source}
-    if memory.limit is None:
-        return None
-    return {"bytes": memory.limit.bytes, "name": memory.limit.name, "source": memory.limit.source}
+    limits = [] if memory.limit is None else [(memory.limit.bytes, memory.limit.name, memory.limit.source)]
+    for name, option in (("AS", "ulimit -v"), ("DATA", "ulimit -d")):
+        soft = death.environment.soft_limit(name)
+        if soft is not None:
+            limits.append((soft, f"limit of the process ({option})", "/proc/PID/limits"))
+    lowest = min(limits, default=None)
+    return None if lowest is None else dict(zip(("bytes", "name", "source"), lowest, strict=True))
 
 
 def _death_s(recording: Recording) -> float | None:

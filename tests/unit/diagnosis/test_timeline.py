@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from jupyter_kerneldoctor.diagnosis.causes import examine
-from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, recording
 from jupyter_kerneldoctor.diagnosis.texts.timeline import timeline
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 from jupyter_kerneldoctor.recording.samples import Sample
 
 
@@ -24,3 +25,15 @@ def test_a_peak_between_two_samples_is_drawn_where_memory_moved_most():
 def test_a_peak_that_a_sample_saw_is_drawn_once():
     assert drawn(610 * MIB, Sample(12.0, 610 * MIB)) == [(10.0, 100), (12.0, 610), (19.0, 100)]
     assert drawn(None) == [(10.0, 100), (19.0, 100)]
+
+
+def test_a_lower_limit_of_the_process_is_the_limit_of_the_chart():
+    made = recording("f()", idle=True, signal="SIGKILL")
+    (machine,) = made.limits
+    for soft, name in (
+        (GIB, "limit of the process (ulimit -v)"),
+        (2 * machine.bytes, machine.name),
+        (None, machine.name),
+    ):
+        states = (SystemState(0.5, "start", rlimits={"AS": Rlimit(soft, soft), "DATA": Rlimit(None, None)}),)
+        assert timeline(examine(replace(made, system_states=states))).limit["name"] == name

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from support.requires import linux
 
-from jupyter_kerneldoctor.kernel import look_thread
+from jupyter_kerneldoctor.kernel import look_thread, process_limits
 
 pytestmark = linux
 
@@ -67,6 +67,6 @@ def test_without_another_file_or_thread_there_is_none(monkeypatch):
 
 def test_scarce_address_space_is_left_to_the_cell(monkeypatch):
     assert look_thread._has_room()
-    used = look_thread._sizes_bytes()[0]
+    used = process_limits._sizes_bytes()[0]
     monkeypatch.setattr(resource, "getrlimit", lambda _: (used + (100 << 20), -1))
     assert not look_thread._has_room()
