@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
+from jupyter_kerneldoctor.diagnosis.units import plural
+
 from . import diff, svgchart, wording
 from .excerpt import excerpt
 from .outline import Outline
@@ -107,8 +109,8 @@ class _Html(Outline):
             (f"<i>{line.number:>{digits}}</i>  {escape(line.text)}", "kd-culprit" if line.culprit else "")
             for line in shown.lines
         ]
-        above = [(f"<i>… {shown.left_out_above} lines above</i>", "")] if shown.left_out_above else []
-        below = [(f"<i>… {shown.left_out_below} lines below</i>", "")] if shown.left_out_below else []
+        above = [(f"<i>… {plural(shown.left_out_above, 'line')} above</i>", "")] if shown.left_out_above else []
+        below = [(f"<i>… {plural(shown.left_out_below, 'line')} below</i>", "")] if shown.left_out_below else []
         return _code([*above, *lines, *below])
 
     def code(self, text: str) -> str:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from jupyter_kerneldoctor.diagnosis.units import plural
+
 from . import textchart, wording
 from .excerpt import excerpt
 from .html import escaped as as_html
@@ -66,8 +68,8 @@ class _Markdown(Outline):
 
     def excerpt(self, cell: Document) -> str:
         shown = excerpt(cell)
-        above = [f"# … {shown.left_out_above} lines above"] if shown.left_out_above else []
-        below = [f"# … {shown.left_out_below} lines below"] if shown.left_out_below else []
+        above = [f"# … {plural(shown.left_out_above, 'line')} above"] if shown.left_out_above else []
+        below = [f"# … {plural(shown.left_out_below, 'line')} below"] if shown.left_out_below else []
         lines = [f"{line.text}  # <-- here" if line.culprit else line.text for line in shown.lines]
         return fenced("\n".join([*above, *lines, *below]), "python")
 

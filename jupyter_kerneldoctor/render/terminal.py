@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from jupyter_kerneldoctor.diagnosis.units import cell_name, enumeration, size
+from jupyter_kerneldoctor.diagnosis.units import cell_name, enumeration, plural, size
 
 from . import diff, textchart, wording
 from .excerpt import excerpt
@@ -167,12 +167,12 @@ def _cell(doc: Document, cell: Document) -> Iterator[_Paragraph | Text]:
     shown = excerpt(cell)
     digits = len(str(shown.lines[-1].number)) if shown.lines else 1
     if shown.left_out_above:
-        yield Text(f"    … {shown.left_out_above} lines above", style=_QUIET)
+        yield Text(f"    … {plural(shown.left_out_above, 'line')} above", style=_QUIET)
     for line in shown.lines:
         mark, style = ("▶", _CULPRIT_STYLE) if line.culprit else (" ", _CELL_STYLE)
         yield Text(f"  {mark} {line.number:>{digits}}  {line.text}", style=style)
     if shown.left_out_below:
-        yield Text(f"    … {shown.left_out_below} lines below", style=_QUIET)
+        yield Text(f"    … {plural(shown.left_out_below, 'line')} below", style=_QUIET)
     if calls := wording.called_from(doc):
         yield _Paragraph(calls, 2, style=_QUIET)
     if cell.get("truncated"):
@@ -221,6 +221,8 @@ def _fix(fix: Document, shown_edits: int | None) -> Iterator[_Paragraph | Text]:
         others = enumeration([cell_name(edit.get("execution_count")) for edit in left_out])
         yield _Paragraph(f"And in {others}: `--details` shows it.", 5, style=_QUIET)
     if fix.get("snippet"):
+        if fix["edits"]:
+            yield Text("")
         yield from (_code(line) for line in fix["snippet"].splitlines())
 
 

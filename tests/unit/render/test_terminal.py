@@ -1,3 +1,4 @@
+import pytest
 from rich.cells import cell_len
 
 from jupyter_kerneldoctor.render import html, markdown, terminal
@@ -180,3 +181,20 @@ def test_more_fixes_are_named_with_the_command_that_shows_them(doc):
     told = terminal.render({**doc, "more_fixes": doc["fixes"]}, width=200)
     assert f"… {len(doc['fixes'])} more: `jupyter kerneldoctor report {doc['recording']} --all`" in told
     assert "--all" not in terminal.render({**doc, "more_fixes": []})
+
+
+@pytest.mark.parametrize("view", [terminal, markdown, html])
+def test_one_line_that_is_left_out_is_no_lines(doc, view):
+    doc["statement"] = None
+    for count, said in ((15, "… 1 line below"), (16, "… 2 lines below")):
+        doc["cell"].update(line=1, source="\n".join(["x = 1"] * count))
+        assert said in view.render(doc)
+
+
+def test_a_sample_stands_apart_from_the_change_above_it(doc):
+    doc["fixes"][0]["snippet"] = "sample()"
+    assert doc["fixes"][0]["edits"]
+
+    lines = terminal.render(doc).splitlines()
+
+    assert lines[lines.index("       sample()") - 1] == ""
