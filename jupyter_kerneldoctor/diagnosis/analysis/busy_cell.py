@@ -9,7 +9,7 @@ from jupyter_kerneldoctor.recording.events import Frame, Stack
 from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..code.cellfiles import user_line
-from ..code.cellsource import parse
+from ..code.cellsource import lines_of, parse
 from ..code.trees import walk
 from .library_waits import library_wait
 from .thread_waits import ThreadWait
@@ -144,7 +144,7 @@ class BusyCell:
             cells = self.recording.cells
             found = next(((one, at) for one in reversed(cells) if (at := user_line(one, frame)) is not None), None)
             if found is not None:
-                return _MATCHES.search(found[0].source.split("\n")[found[1] - 1]) is not None
+                return _MATCHES.search(lines_of(found[0].source)[found[1] - 1]) is not None
             if not _RE_FILES.fullmatch(frame.short_file):
                 return False
         return False

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from ..code.cellsource import lines_of
 from ..code.notebook import CodeTooLargeError, Notebook
 from ..code.scopes import Scope
 from ..postmortem import Caller, Statement
@@ -22,7 +23,7 @@ def statement_at(code: Notebook, cell: Cell, line: int) -> Statement:
     except (CodeTooLargeError, RecursionError):
         found = None
     function, first, last = found or ("", line, line)
-    source = "\n".join(cell.source.split("\n")[first - 1 : last])
+    source = "\n".join(lines_of(cell.source)[first - 1 : last])
     return Statement(cell.execution_count, cell.cell_id, first, last, source, function or None, cell_source=cell.source)
 
 
@@ -71,7 +72,7 @@ def short_name(one: Statement) -> str:
 def _call(via: Sequence[Caller], cell: Cell | None) -> str:
     """Return ", called from `x = load()` (cell [2], line 1)", if the cell that ran is the outermost of the calls."""
     outer = next(iter(via), None)
-    lines = [] if cell is None else cell.source.split("\n")
+    lines = [] if cell is None else lines_of(cell.source)
     if outer is None or cell is None or outer.file is not None or not 0 < outer.line <= len(lines):
         return ""
     if (outer.execution_count, outer.cell_id) != (cell.execution_count, cell.cell_id):

@@ -12,7 +12,7 @@ from jupyter_kerneldoctor.recording.events import ChildState, Frame, Stuck, Thre
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..code.cellfiles import user_line
-from ..code.cellsource import parse
+from ..code.cellsource import lines_of, parse
 from ..code.executed_nodes import executed_nodes
 from ..units import quote, statement
 from .frame_names import FrameNames
@@ -280,7 +280,7 @@ class StuckCell:
         cell = None if own is None else self.frames.cell_of(own)
         if own is None or cell is None or (line := user_line(cell, own)) is None:
             return ""
-        return cell.source.split("\n")[line - 1]
+        return lines_of(cell.source)[line - 1]
 
 
 def _awaited_line(source: str) -> int | None:

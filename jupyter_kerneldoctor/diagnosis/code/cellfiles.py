@@ -4,6 +4,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell
@@ -13,6 +14,13 @@ from .cellsource import header_magics
 _KERNEL_FILE = re.compile(r"ipykernel_\d+[/\\](\d+)\.py$")
 _TERMINAL_FILE = re.compile(r"<ipython-input-(\d+)-\w+>")
 _TIMED = "<timed exec>"  # what %%time compiles its body as
+
+_LONGEST = 200_000
+"""Characters; longer cells, which nobody writes, are not looked for: to hash 10 MB takes most of a second."""
+_MOST_CHARACTERS = 5_000_000
+"""In all cells, newest first."""
+_MOST_HEADERS = 3
+"""Cell magics above each other."""
 
 _SEED = 0xC70F6907  # ipykernel's
 _MULTIPLIER = 0x5BD1E995
@@ -39,6 +47,7 @@ class CellFiles:
         self._cells = cells
         self._unread = reversed(cells)
         self._by_hash: dict[int, list[Cell]] = {}
+        self._left = _MOST_CHARACTERS
 
     def cell_of(self, frame: Frame) -> Cell | None:
         """Return the newest of the cells whose code a frame executes; None for a library's."""
@@ -58,7 +67,8 @@ class CellFiles:
 
     def _hashed(self, number: int) -> Iterator[Cell]:
         yield from self._by_hash.get(number, ())
-        for cell in self._unread:
+        while self._left > 0 and (cell := next(self._unread, None)) is not None:
+            self._left -= min(len(cell.source), _LONGEST)
             hashes = _hashes(cell.source)
             for known in hashes:
                 self._by_hash.setdefault(known, []).append(cell)
@@ -95,9 +105,11 @@ def _hashes(source: str) -> dict[int, int]:
 
     It hashes what it is given to run: the cell, or the body that a cell magic hands on (with a line end added).
     """
+    if len(source) > _LONGEST:
+        return {}
     hashes = {murmur2(source): _blank_lines(source)}
     lines = source.split("\n")
-    for header in header_magics(source):
+    for header in islice(header_magics(source), _MOST_HEADERS):
         body = "\n".join(lines[header:])
         above = header + _blank_lines(source, header)
         hashes.update({murmur2(body): above, murmur2(body + "\n"): above})

@@ -55,7 +55,7 @@ def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call,
         return
     needed, untrained = sources_of_gradients(code), calls_of_untrained(code)
     for scope in code.running:
-        calls = [one for one in scope.calls if tensors.kind(one.func, scope) is Kind.MODULE]
+        calls = dict.fromkeys(one for one in scope.calls if tensors.kind(one.func, scope) is Kind.MODULE)
         if is_forward(scope, code):
             reached = reached_by_gradients(code)
             passed = any(one in reached for one in calls) and not _hands_on(scope, code)

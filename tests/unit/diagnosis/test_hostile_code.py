@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.case import Case
+from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles
 from jupyter_kerneldoctor.diagnosis.code.cellsource import parsing_cost, span
 from jupyter_kerneldoctor.diagnosis.code.child_processes import run_in_children
 from jupyter_kerneldoctor.diagnosis.code.dict_caches import dict_caches
@@ -24,7 +25,7 @@ from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
 from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.diagnosis.frameworks.whole_steps import find_whole_step
 from jupyter_kerneldoctor.diagnosis.proposals import ask
-from jupyter_kerneldoctor.recording.events import Held, NamedObject, Namespace
+from jupyter_kerneldoctor.recording.events import Frame, Held, NamedObject, Namespace
 from jupyter_kerneldoctor.recording.model import Cell
 
 EXAMPLES = 2000 if os.environ.get("HYPOTHESIS_PROFILE") == "explore" else 40
@@ -312,6 +313,19 @@ def test_much_code_of_one_kind_takes_time_in_proportion(ask_code, cells):
             ask_code(death)
 
     assert used_s(ask_once) < ENOUGH_S
+
+
+@pytest.mark.parametrize("sources", [["%%time\n" * 10_000], [f"{number}#" + "x" * 199_000 for number in range(200)]])
+def test_the_files_of_cells_that_take_long_to_hash_are_not_looked_for(sources):
+    files = CellFiles([Cell(source) for source in sources])
+    assert used_s(lambda: files.cell_of(Frame("/tmp/ipykernel_1/123.py", 1, "f"))) < ENOUGH_S
+
+
+def test_a_line_is_looked_up_in_a_long_cell_again_and_again():
+    grown = NamedObject("kept", "list", 1600 * MIB, items=160, grew_bytes=1600 * MIB, items_before=0)
+    source = "for x in y:\n" + " kept.append(x)\n" * 2000 + "#\n" * 300_000
+    ended = Case("kept = []", source, held=[Held(-0.5, 2, (grown,))])
+    assert used_s(lambda: diagnose(ended.death().recording)) < ENOUGH_S
 
 
 def test_marks_cost_as_words_do():
