@@ -161,6 +161,11 @@ class Growth:
         """Whether memory grew over most of the cell's time, or rose from step to step: more than one step took it."""
         return self.peaks.keeps_rising or (self.shape is not None and self.shape.steady_bytes_per_s is not None)
 
+    @property
+    def is_ramp(self) -> bool:
+        """Whether memory came little by little, over a good part of the cell's time, perhaps after a slow beginning."""
+        return self.shape is not None and self.shape.name == "ramp"
+
 
 def is_queue(one: Grown) -> bool:
     """Whether an object is a queue, whose length nobody asked for: it is filled faster than it is emptied."""

@@ -40,9 +40,9 @@ def store_that_grew(growth: Growth) -> Store | None:
     largest = next(iter(growth.objects), None)
     if largest is not None and growth.held_share(largest) >= LITTLE and largest.length is None and not largest.shape:
         found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
-    elif growth.goes_on and (top := largest_statement(growth)) is not None:
+    elif (top := largest_statement(growth)) is not None and (growth.goes_on or growth.is_ramp):
         found = [one for one in growth.graphs(growth.code) if _outlives_a_step(growth.code, one, top)]
-        others = () if found else stores(running)
+        others = () if found or not growth.goes_on else stores(running)
         found += [one for one in others if _outlives_a_step(growth.code, one, top) and _keeps(growth, one, top)]
     else:
         return None

@@ -118,7 +118,11 @@ def _stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, 
             text = scope.segment(target)  # kept = torch.cat([kept, out])
             others = [one for one in parts if scope.segment(one) != text]
             added, name = others if len(others) < len(parts) else [], root(target)
-        case ast.Assign(targets=[target], value=ast.BinOp(op=ast.Add(), left=left, right=right)):
+        case ast.Assign(
+            targets=[target],
+            value=ast.BinOp(op=ast.Add(), left=left, right=right)
+            | ast.BinOp(op=ast.Div(), left=ast.BinOp(op=ast.Add(), left=left, right=right)),  # a running mean
+        ):
             same = [scope.segment(target) in _terms(side, scope) for side in (left, right)]
             added, name = [right if same[0] else left] if same[0] != same[1] else [], root(target)
             is_longer = any(isinstance(one, ast.List | ast.Tuple) for one in added)

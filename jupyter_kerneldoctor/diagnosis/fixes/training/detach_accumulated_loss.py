@@ -44,6 +44,13 @@ class DetachAccumulatedLoss(Fix):
             "%%time\nfor x, y in data:\n    total += criterion(net(x), y) / 2  # für später\n",
             becomes="%%time\nfor x, y in data:\n    total += (criterion(net(x), y) / 2).item()  # für später\n",
         ),
+        Case(  # a running mean
+            "from torch import nn\nnet = nn.Linear(10, 2)\ncriterion = nn.MSELoss()\nmean = 0.0",
+            "for i, (x, y) in enumerate(data):\n    loss = criterion(net(x), y)\n"
+            "    mean = (mean * i + loss) / (i + 1)",
+            becomes="for i, (x, y) in enumerate(data):\n    loss = criterion(net(x), y)\n"
+            "    mean = (mean * i + loss.item()) / (i + 1)",
+        ),
         Case(  # the kept losses are tensors to the code behind the loop
             "import torch as t\nmodel = t.nn.Linear(9, 9)\nlog = {'loss': []}",
             "for x in xs:\n    l = t.nn.functional.mse_loss(model(x), x)\n    l.backward(retain_graph=True)\n"

@@ -6,6 +6,7 @@ from ...code.notebook import Call
 from ...edits import replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.gradients import hides_gradients, sources_of_gradients
+from ...frameworks.kept_graphs import stores_of_graphs
 from ...frameworks.loaders import LOADERS, feeds_training, loaders_around
 from ...sizing import choose
 from ...units import quote, size
@@ -53,6 +54,11 @@ class EvaluationBatchSize(Fix):
             _LOADER.format(2048) + _SCORE, "for x, y in val:\n    net(x).mean().backward()\nscore(val)", growth="jump"
         ),
         Case(_LOADER.format(1) + _SCORE, "score(val)", growth="jump"),
+        Case(  # the graphs of all batches are kept
+            _LOADER.format(2048),
+            "seen = torch.tensor([])\nfor x, y in val:\n    seen = torch.cat((seen, net(x)))",
+            growth="jump",
+        ),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -61,6 +67,8 @@ class EvaluationBatchSize(Fix):
         found = None if hides_gradients(code) or not death.memory.grew_here else network_call_at(death)
         if found is None or found[0] in sources_of_gradients(code) or growth.is_steady or growth.goes_on:
             return
+        if stores_of_graphs(code):
+            return  # what the loop keeps fills the memory, however small the batches are
         made = next((one for one in loaders_around(*found, code)), None)
         if made is None or not isinstance(made.node, ast.Call) or feeds_training(made, code):
             return
