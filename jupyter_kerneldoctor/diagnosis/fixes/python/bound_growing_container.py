@@ -12,6 +12,7 @@ from ...code.stores import Store, stores
 from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
+from ...frameworks.kept_rows import less_of_each
 from ...frameworks.torch import Kind, Tensors
 from ...postmortem import Grown
 from ...units import quote, size
@@ -124,6 +125,21 @@ class BoundGrowingContainer(Advice):
         Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
         Case(_LOOP, held=[Held(-0.5, 1, (replace(_ROWS, item_type="pandas.DataFrame"),))], says=("pickle.dump(rows,",)),
         Case(_LOOP, held=[Held(-0.5, 1, (replace(_ROWS, items=30),))], says=("deque(maxlen=10)",)),  # of 50 MiB each
+        Case(
+            "import csv\nrows = []\nfor row in csv.DictReader(f):\n    rows.append(row)",
+            held=[Held(-0.5, 1, (replace(_ROWS, item_type="dict"),))],
+            says=("rows.append((row['a'], row['b']))", "yield row"),
+        ),
+        Case(
+            "rows = []\nwhile True:\n    rows.append((u.copy(), v.copy()))",
+            held=[Held(-0.5, 1, (replace(_ROWS, item_type="tuple"),))],
+            says=("step % 10", "open_memmap"),
+        ),
+        Case(
+            "rows = []\nfor p in pairs:\n    rows.append(score(p))\nrows.sort(key=cost)\nprint(rows[:10])",
+            held=_HELD,
+            says=("yield score(p)", "heapq.nsmallest(10, items(), key=cost)"),
+        ),
         Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
         Case("while True:\n    rows[key()] = read()", held=_dict("object"), says=("del rows[next(iter(rows))]",)),
         Case("while True:\n    rows['x'].append(read())", held=_dict("list"), says=("del kept[:-1000]",)),
@@ -177,13 +193,10 @@ class BoundGrowingContainer(Advice):
             told, code = _DICT, _OF_LISTS if one.item_type == "list" else _OLDEST
             if code == _OF_LISTS and gained < _FEW:  # how many items its lists have is not known
                 names["newest"] = str(_NEWEST // 10)
-        if not one.with_graph and (gradients := _gradients(death, one)) is not None:
-            told, code, names = _SUMS, _SUM, {"plain": one.name, "value": gradients}
-        elif not one.with_graph and (array := _array(death, one)) is not None:
-            told, code = _TENSORS, _SMALLER
-            names |= dict(zip(("value", "number", "array"), array, strict=True))
-        elif not one.with_graph and (entries := _smaller_entries(death, one)) is not None:
-            told, code, names = _ENTRIES, "{entries}", {"plain": one.name, "entries": entries}
+        special = None if one.with_graph else _of_what_is_kept(death, one)
+        if special is not None:
+            told, code = special[0] or told, special[1]
+            names |= special[2]
         told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained, newest=newest)}"
         return {"name": quote(one.name), "told": told, "code_": code.format(**names)}
 
@@ -193,6 +206,18 @@ class BoundGrowingContainer(Advice):
         if one is None or not death.memory.grew_here:
             return None
         return death.memory.ramp_bytes * 8 // 10 if one.with_graph else one.grew_bytes or one.bytes
+
+
+def _of_what_is_kept(death: Death, one: Grown) -> tuple[str, str, dict[str, str]] | None:
+    """Return what is told of gradients, arrays, dicts and the like, "" for as always, the code, and what it names."""
+    if (gradients := _gradients(death, one)) is not None:
+        return _SUMS, _SUM, {"value": gradients}
+    if (array := _array(death, one)) is not None:
+        return _TENSORS, _SMALLER, dict(zip(("value", "number", "array"), array, strict=True))
+    if (less := less_of_each(_stores(death, one), one.item_type)) is not None:
+        return "", "{less}", {"less": less}
+    entries = _smaller_entries(death, one)
+    return None if entries is None else (_ENTRIES, "{entries}", {"entries": entries})
 
 
 def _fitting(death: Death, grew: int, gained: int) -> int:

@@ -43,6 +43,14 @@ class YieldItems(Fix):
             line=1,
         ),
         Case(
+            "from statistics import mean\n" + _READ,
+            "found = rows('a.csv')\nprint(mean(float(row[2]) for row in found))",
+            becomes={
+                1: "from statistics import mean\ndef rows(p):\n    for line in open(p):\n        yield line.split()\n"
+            },
+            line=1,
+        ),
+        Case(
             "def total(docs): return sum(d['n'] for d in docs)",
             "import json\ndocs = [json.loads(line) for line in f]\nprint(total(docs))",
             becomes="import json\ndocs = (json.loads(line) for line in f)\nprint(total(docs))",
