@@ -84,7 +84,7 @@ class EndingCalls:
     def of_cell(self, cell: Scope) -> Iterator[EndingCall]:
         """Yield those that the statements of a cell make, also by calling a function."""
         self._code.spend(4 * len(cell.nodes))
-        prompt, lines = True, cell.tree.source.split("\n")
+        prompt = True
         for statement in cell.body:
             for call, certain in reachable_calls(statement):
                 ending = self.of_function(call.func, cell) if isinstance(call, ast.Call) else None
@@ -96,7 +96,7 @@ class EndingCalls:
                         text=cell.segment(call) if isinstance(call, ast.Call) else ending.text,
                         until=statement.end_lineno,
                     )
-            runs_more = lines[statement.lineno - 1].lstrip().startswith(_RUNS_MORE)
+            runs_more = line_of(cell.tree.source, statement.lineno).lstrip().startswith(_RUNS_MORE)
             prompt = prompt and not runs_more and takes_no_time(statement)
 
     def of_function(self, name: ast.expr, scope: Scope) -> EndingCall | None:

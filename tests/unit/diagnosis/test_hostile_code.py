@@ -328,6 +328,11 @@ def test_a_line_is_looked_up_in_a_long_cell_again_and_again():
     assert used_s(lambda: diagnose(ended.death().recording)) < ENOUGH_S
 
 
+def test_lines_that_only_python_takes_for_lines_hide_no_exit():
+    ended = recording("x = 1\rimport os\ros._exit(3)", exit_code=3, server="watched")
+    assert diagnose(ended).cause.id == "exit-call"
+
+
 def test_marks_cost_as_words_do():
     assert parsing_cost("[];" * 20_000) > 100_000
 

@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 
+from ...code.cellsource import line_of
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -29,7 +30,7 @@ class AnswerTheProgram(Fix):
         busy, line = death.busy_cell, death.causes[0].line
         if death.cell is None or line is None or (busy is not None and busy.asks_s is None):
             return
-        text = death.cell.source.split("\n")[line - 1].strip()
+        text = line_of(death.cell.source, line).strip()
         command = text[1:].strip()
         if text.startswith("!") and command:
             yield Proposal(
