@@ -192,8 +192,8 @@ def _called_from_a_cell(death: Death) -> str | None:
 def _asks_a_shared_database(death: Death) -> bool:
     at = next(iter(death.user_frames), None)
     code = "" if at is None or at.cell is None else at.cell.source.split("\n")[at.line - 1]
-    shares = any(_SHARED_DATABASE.search(cell.source) for cell in death.recording.cells)
-    return shares and _ASKS_A_DATABASE.search(code) is not None
+    asks = _ASKS_A_DATABASE.search(code) is not None
+    return asks and any(_SHARED_DATABASE.search(cell.source) for cell in death.recording.cells)
 
 
 def _used(code: Notebook, cell: Cell, function: str, imported: set[str]) -> str | None:
