@@ -83,6 +83,14 @@ def rows_gone_through(loop: ast.AST) -> ast.expr | None:
     return None
 
 
+def cells_of(statement: ast.stmt) -> ast.expr | None:
+    """Return the table of which a statement fills single cells: `df` of `df.loc[i, "new"] = x`."""
+    match statement:
+        case ast.Assign(targets=[ast.Subscript(value=ast.Attribute(attr=attr, value=table))]) if attr in _CELLS:
+            return table
+    return None
+
+
 def put_below(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
     """Return the table that a statement makes longer by one row, and the row: `df.loc[len(df)] = row`."""
     match statement:
@@ -91,6 +99,7 @@ def put_below(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
+_CELLS = ("loc", "iloc", "at", "iat")
 MERGES = ("pandas.merge", "pandas.DataFrame.merge")
 _SUMS = ("sum", "count", "size", "mean", "agg", "nunique", "value_counts")
 _MAKES_NULLS = ("nan", "NaN", "NA", "NaT", "reindex", "shift", "to_numeric")

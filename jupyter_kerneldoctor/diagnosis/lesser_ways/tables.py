@@ -253,6 +253,7 @@ GENERAL = (
         "print({of0}.duplicated().sum(), {of0}.index.duplicated().sum())  # of the columns, or the index, to join by\n"
         "# with validate='many_to_one' it stops with an error where a key repeats; drop_duplicates leaves one of each",
         Case(_FRAME, "both = df.merge(other)", says=("validate='many_to_one'", "other.duplicated()")),
+        lambda call, _death: not call.name.endswith(".join") or bool(call.node.keywords),  # a text has no keywords
     ),
     LesserWay(
         ("pandas.concat",),

@@ -33,6 +33,7 @@ class DoItWithLess(Fix):
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "s = df.sort_values('a')\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\nx = np.ones(9)", "s = np.sort(x)"),
         Case("s = sorted(numbers)"),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df['t'] = df.apply(lambda r: ', '.join(r))"),
         Case("import numpy as np", "d = np.sqrt((a - b) ** 2)"),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "d = (df['a'] - df['b']).abs()"),
         Case("s = list(range(9))", cause="segfault"),

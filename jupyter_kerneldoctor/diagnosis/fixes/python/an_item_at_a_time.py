@@ -9,7 +9,7 @@ from ...code.stores import Store, stores
 from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.pandas import rows_gone_through
+from ...frameworks.pandas import cells_of, rows_gone_through
 from ...frameworks.plain_lists import best_of, filled_array, is_list, repeated_number
 from ...place import Place, guilty_place
 from ...units import quote
@@ -104,6 +104,11 @@ class AnItemAtATime(Fix):
         Case(
             "rows = []\nfor i, row in df.iterrows():\n    rows.append(row.to_dict())",
             line=3,
+            says=("df['new'] = df['a'] + df['b']",),
+        ),
+        Case(
+            "for i in range(len(df)):\n    df.loc[i, 'new'] = f(i)",
+            line=2,
             says=("df['new'] = df['a'] + df['b']",),
         ),
         Case("rows = {k: load(k) for k in names}", says=("for k in names", "load(k)")),
@@ -235,9 +240,9 @@ def _kept(at: Place, death: Death) -> Proposal | None:
             snippet = _COUNTED.format(container=store.container)
             return Proposal((), why, death.memory.missing_bytes, "Forget rare keys, or count in an array", snippet)
     by_row = (rows_gone_through(loop) for loop in store.scope.loops_around(statement))
-    if (frame := next((one for one in by_row if one is not None), None)) is not None:
-        why = f"{quote(Place(statement, store.scope).text)} keeps a Python object for each row and value, many times "
-        why += "what the columns take. Work on whole columns, which pandas does at once."
+    if (frame := cells_of(statement) or next((one for one in by_row if one is not None), None)) is not None:
+        why = f"{quote(Place(statement, store.scope).text)} works on one row after the other, with Python objects that "
+        why += "take many times what the columns do. Work on whole columns, which pandas does at once."
         snippet = _COLUMNS.format(table=segment(frame))
         return Proposal((), why, death.memory.missing_bytes, "Work on whole columns, not row by row", snippet)
     title = f"Keep less in `{store.container}`: a number, a text, a copy of the part"

@@ -9,7 +9,7 @@ from ...place import guilty_place
 from ...units import quote
 
 _FILE = (
-    "with open('all.txt', 'w') as file:  # around the loop\n"
+    "with open('all.txt', '{mode}') as file:  # around the loop\n"
     "    file.write({value})  # in it, in the place of {name} += ..."
 )
 
@@ -29,6 +29,7 @@ class WritePartsToAFile(Fix):
 
     FIRES = [
         Case("s = ''\nfor c in chunks:\n    s += f'{c}; '", line=3, says=("file.write(f'{c}; ')", "one text")),
+        Case("d = b''\nwhile (c := s.recv(9)):\n    d += c", line=3, says=("'wb'", "file.write(c)")),
     ]
     SILENT = [
         Case("text = 'x' * 9\nwhile True:\n    text += text", line=3),
@@ -47,8 +48,10 @@ class WritePartsToAFile(Fix):
                 ):
                     origins = (one.node for one in all_origins(text, store.scope, death.code))
                     names = (one for one in walk(value) if isinstance(one, ast.Name | ast.Attribute))
-                    begins = any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in origins)
-                    if begins and all(container_name(one) != store.container for one in names):
+                    texts = [one.value for one in origins if isinstance(one, ast.Constant)]
+                    begins = next((one for one in texts if isinstance(one, str | bytes)), None)
+                    if begins is not None and all(container_name(one) != store.container for one in names):
                         why = f"{quote(at.text)} keeps all parts in one text, which is copied whenever it has to move."
-                        snippet = _FILE.format(name=store.container, value=store.scope.segment(value))
+                        mode = "w" if isinstance(begins, str) else "wb"
+                        snippet = _FILE.format(name=store.container, value=store.scope.segment(value), mode=mode)
                         yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
