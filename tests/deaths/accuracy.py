@@ -38,8 +38,8 @@ PACKAGES = {
     "intel_openmp": "intel-openmp",
     "tensorflow": "tensorflow-cpu",
 }
-PINS = {"abi": {"pyarrow": "pyarrow==15.0.1", "numpy": "numpy==2.0.2"}}
-"""pyarrow 15 was built for NumPy 1 and is the case's very subject."""
+PINS = {"abi": {"pyarrow": "pyarrow==15.0.1", "numpy": "numpy==2.0.2"}, "gui": {"cv2": "opencv-python"}}
+"""pyarrow 15 was built for NumPy 1, and opencv-python brings a Qt of its own: that is the subject of these cases."""
 
 
 def main() -> int:

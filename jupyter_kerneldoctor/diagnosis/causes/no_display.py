@@ -26,6 +26,8 @@ _GRAPHICS_TROUBLE = re.compile(
     r"^(?:libGL error|libEGL warning|MESA: error|MESA-LOADER: failed|GLFW [Ee]rror).*", re.MULTILINE
 )
 
+_UNREACHABLE = re.compile(r"\bdisplay\b|X server", re.IGNORECASE)
+
 _PACKAGES = "/env/lib/python3.11/site-packages"
 
 
@@ -68,10 +70,16 @@ class NoDisplay(Cause):
         )
         if certainty is None:
             return None
+        if lacks_library := is_said and _lacks_library(death):
+            certainty = Certainty.LIKELY
         frame, display = death.innermost, death.environment.known.display
         is_known = frame is not None and frame.module in _DRAWS and frame is not death.background
         who = f"The library {frame.module}" if frame is not None and is_known else "A library"
         lack = f"the screen {quote(display)} did not answer" if display else "this kernel has no screen"
+        if lacks_library:
+            lack = (
+                "Qt could not load what draws on it: perhaps a library of the system is missing, often libxcb-cursor0"
+            )
         return self.finding(
             death,
             certainty,
@@ -92,6 +100,9 @@ class NoDisplay(Cause):
         )
         crash = crash_in(cell, message="Aborted")
         yield recording(cell, signal="SIGABRT", crash=crash, output=qt, system_states=none)
+        missing = 'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "" even though it was found.\n'
+        screen = [SystemState(-5, "start", display=":0")]
+        yield recording(cell, signal="SIGABRT", crash=crash, output=missing, system_states=screen)
         vtk = "ERR| vtkXOpenGLRenderWindow (0x5581): bad X server connection. DISPLAY=. Aborting.\n"
         yield recording("plotter.show()", signal="SIGABRT", output=vtk, server="watched")
         yield recording("window.show()", exit_code=1, output="Gtk-WARNING **: cannot open display: \n")
@@ -118,6 +129,11 @@ class NoDisplay(Cause):
         yield recording("!xclip a\netree.parse(f)", signal="SIGSEGV", crash=other, system_states=none, output=said)
         said += "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("!xclip a\nstep()", signal="SIGABRT", system_states=none, output=said)
+
+
+def _lacks_library(death: Death) -> bool:
+    """Whether Qt complains of its plugin alone, though a screen is set: one that does not answer, Qt names as well."""
+    return bool(death.environment.known.display) and _UNREACHABLE.search(newest_text(death.recording)) is None
 
 
 def _by_circumstances(death: Death) -> Certainty | None:
