@@ -8,7 +8,13 @@ from ...frameworks.numpy import GATHERERS
 
 _COPIES = frozenset({"astype", "copy", "tolist", "flatten"})
 _DEEPEST = 3
-_WRITTEN = ("X[0] = 1", "X /= 255", "np.save('f.npy', X * 2)")
+_WRITTEN = (
+    "rng.shuffle(X)",
+    "for i in ks:\n    part = X[i : i + 9]\n    part -= 1",
+    "X[0] = 1",
+    "X /= 255",
+    "np.save('f.npy', X * 2)",
+)
 _WRITE = ("numpy.save", "numpy.savez", "numpy.lib.format.open_memmap")
 
 
@@ -76,9 +82,20 @@ def _is_copied(node: ast.AST, scope: Scope, death: Death, depth: int = 0) -> boo
 
 
 def _is_written_to(name: str, call: Call) -> bool:
+    """Whether the array, or a slice of it that has a name, is changed in place: what is written takes memory."""
+    names = {name}
+    for node in call.scope.nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=part)], value=ast.Subscript(value=ast.Name(id=whole))) if (
+                whole == name
+            ):
+                names.add(part)
     for node in call.scope.nodes:
         match node:
             case ast.Subscript(value=ast.Name(id=array), ctx=ast.Store()) | ast.AugAssign(target=ast.Name(id=array)):
-                if array == name:
+                if array in names:
+                    return True
+            case ast.Call(func=ast.Attribute(attr="shuffle" | "sort" | "fill"), args=[ast.Name(id=array), *_]):
+                if array in names:
                     return True
     return False
