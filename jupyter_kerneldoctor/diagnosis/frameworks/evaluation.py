@@ -19,6 +19,7 @@ from .gradients import (
     sources_of_gradients,
 )
 from .kept import outliving
+from .related_rows import has_time_first, mixes_rows
 from .torch import Kind, Tensors, is_module_class
 from .untrained import calls_of_untrained
 
@@ -129,6 +130,8 @@ def whole_calls(code: Notebook) -> Iterator[WholeCall]:
     for call, scope in _network_calls(code, tensors):
         if call in needed or tensors.kind(call.func, scope) is not Kind.MODULE:
             continue  # a step of the training, or a function that calls the network
+        if has_time_first(code) or mixes_rows(call.func, scope, tensors):
+            continue  # parts of the rows give something else
         data = _moved(call.args[0], scope, code) if len(call.args) == 1 and not call.keywords else None
         if data is None or is_taken_apart(call, scope) or _is_part(data, call, scope, tensors.origins):
             continue

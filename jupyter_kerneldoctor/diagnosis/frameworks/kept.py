@@ -94,8 +94,10 @@ def stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, b
     """Yield what a statement adds to something, the name of that, and whether that gets longer by it."""
     match statement:
         case ast.Assign(targets=[target], value=ast.IfExp(body=one, orelse=other)):  # x if kept is None else kept + x
-            for branch in (one, other):
-                yield from _stored(ast.copy_location(ast.Assign([target], branch), statement), scope)
+            for branch, first in ((one, other), (other, one)):
+                found = [*_stored(ast.copy_location(ast.Assign([target], branch), statement), scope)]
+                yield from found
+                yield from ((first, name, is_longer) for _, name, is_longer in found[:1] if not is_longer)
         case _:
             yield from _stored(statement, scope)
 

@@ -9,6 +9,7 @@ from ..code.notebook import Notebook, Scope
 from ..code.values import Values
 from ..units import quote
 from .gradients import backward_calls
+from .related_rows import compares_rows, has_time_first
 from .rows import compared_with, name_of_rows, picks_rows
 from .torch import Kind, Tensors
 
@@ -77,28 +78,12 @@ def find_step(code: Notebook, tensors: Tensors, values: Values | None = None) ->
     statements = [one for one in statements if one is not zero[0]]
     if first is backward or any(isinstance(one, ast.For | ast.While | ast.If) for one in statements):
         raise NoStepError("The step has loops or branches of its own.")
-    if _compares_rows(statements, scope) or _has_time_first(code):
+    if compares_rows(statements, scope) or has_time_first(code):
         raise NoStepError("The rows of a batch depend on each other, or are not in its first dimension.")
     batch = tuple(_batch(statements, scope, tensors, values))
     if not batch:
         raise NoStepError("It does not show which names hold the batch.")
     return Step(scope, statements, backward, call.target, zero[0], batch, body)
-
-
-def _compares_rows(statements: list[ast.stmt], scope: Scope) -> bool:
-    """Whether rows are multiplied with each other, as contrastive losses do."""
-    nodes = (node for one in statements for node in scope.inside(one))
-    return any(
-        isinstance(getattr(one, "op", None), ast.MatMult)
-        or getattr(one, "attr", "") in ("T", "mT", "t", "matmul", "mm")
-        for one in nodes
-    )
-
-
-def _has_time_first(code: Notebook) -> bool:
-    """Whether a layer takes batches whose first dimension is time."""
-    calls = code.calls(*(f"torch.nn.{name}" for name in ("LSTM", "GRU", "RNN")), "torch.nn.Transformer*")
-    return any(one.argument("batch_first") is None for one in calls if not one.name.endswith(("Encoder", "Decoder")))
 
 
 def _calls_of(method: str, body: list[ast.stmt]) -> list[ast.Expr]:

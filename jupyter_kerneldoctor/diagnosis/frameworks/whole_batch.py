@@ -9,6 +9,7 @@ from ..code.trees import walk
 from ..code.values import Values
 from ..edits import Changes, EditRefusedError, append, replace, wrap
 from .gradients import backward_calls
+from .related_rows import has_time_first
 from .rows import compared_with, picks_rows
 from .torch import Kind, Tensors
 
@@ -35,7 +36,7 @@ class WholeBatch:
 def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
     """Return a loop with a backward pass that gives a network the same whole tensor again and again."""
     tensors = Tensors(code)
-    for scope in code.running if tensors.in_use else ():
+    for scope in code.running if tensors.in_use and not has_time_first(code) else ():
         for loop in dict.fromkeys(
             around for one in backward_calls(scope.node, scope) for around in scope.loops_around(one.node)[:1]
         ):
@@ -60,8 +61,9 @@ def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
                 compared = compared_with(nodes, [node], scope, tensors, values)
                 beside = [one for one in compared if one[0] is None or one[0].id not in bound]
                 others |= dict.fromkeys(one.id for one, _ in beside if one is not None)
-                is_clear = all(as_many for _, as_many in beside) and not _is_beside(
-                    nodes, {name, *others} | bound, scope, tensors
+                is_clear = all(as_many for _, as_many in beside) and not (
+                    _is_beside(nodes, {name, *others} | bound, scope, tensors)
+                    or _has_more_rows(_others(nodes, {name, *others} | bound), rows, scope, values, tensors)
                 )
                 return WholeBatch(loop, scope, (name, *others), rows, is_clear)
     return None
@@ -74,6 +76,24 @@ def _is_beside(nodes: list[ast.AST], known: set[str], scope: Scope, tensors: Ten
         if any(tensors.kind(one, scope) is Kind.GRAPH for one in parts):
             names = [one for one in parts if isinstance(one, ast.Name) and one.id not in known]
             if any(tensors.kind(one, scope) is Kind.OTHER and not tensors.origins.number(one, scope) for one in names):
+                return True
+    return False
+
+
+def _others(nodes: list[ast.AST], known: set[str]) -> list[ast.Name]:
+    """Return what else is read, but for what some rows are picked of: `X[rows]`."""
+    picked = [one for one in nodes if isinstance(one, ast.Subscript) and getattr(one.slice, "id", None) in known]
+    names = [one for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    return [one for one in names if one.id not in known and all(one is not part.value for part in picked)]
+
+
+def _has_more_rows(names: list[ast.Name], rows: int | None, scope: Scope, values: Values, tensors: Tensors) -> bool:
+    """Whether one of these names is another tensor, which may have a row for each of the data."""
+    for node in names:
+        if tensors.kind(node, scope) is Kind.TENSOR:
+            value = values.of(node, scope)
+            length = value.shape[0] if value is not None and value.shape else None
+            if length is None or rows is None or length == rows:
                 return True
     return False
 

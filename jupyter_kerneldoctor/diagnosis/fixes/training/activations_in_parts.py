@@ -5,6 +5,7 @@ from ...calls import network_call_at
 from ...code.scopes import Scope
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.gradients import backward_calls, hides_gradients, sources_of_gradients
+from ...frameworks.related_rows import compares_rows, has_time_first, mixes_rows
 from ...frameworks.rows import picks_rows
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.torch import Tensors
@@ -82,7 +83,7 @@ class ActivationsInParts(Fix):
             return
         if found is None and death.user_frames and any(death.was_running(*one) for one in trains):
             return  # in the backward pass itself: it may be the parameters that are large
-        is_whole = found is None or picks_rows(found[1].nodes, found[1], Tensors(code))
+        is_whole = found is None or _depend_on_each_other(*found, Tensors(code))
         given = None if found is None or is_whole or _is_one(death, *found) else _rows(*found)
         given = None if given is not None and _is_optimised(given, death) else given
         again = "x = checkpoint(block, x, use_reentrant=False)  # for each block, or each round of a loop"
@@ -104,6 +105,13 @@ class ActivationsInParts(Fix):
             title, snippet = "Compare a block of rows at a time, and work it out again: checkpoint", pairs
         why += "With `checkpoint`, a block keeps only what goes into it."
         yield Proposal((), why, missing * 6 // 10, title, snippet)
+
+
+def _depend_on_each_other(call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
+    """Whether parts of the rows give another loss: some stand for all, or they are compared with each other."""
+    if picks_rows(scope.nodes, scope, tensors) or mixes_rows(call.func, scope, tensors) or has_time_first(tensors.code):
+        return True
+    return any(compares_rows(one.body, one) for one in (scope, *tensors.code.running.functions) if not one.owner)
 
 
 def _rows(call: ast.Call, scope: Scope) -> str | None:

@@ -2,29 +2,20 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ...calls import network_call_at
 from ...code.notebook import Notebook, Scope
 from ...code.origins import Origins, all_origins
-from ...code.trees import walk
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...frameworks.evaluation import is_made_tensor, is_taken_apart, whole_calls
-from ...frameworks.generation import tokenized
-from ...frameworks.gradients import hides_gradients, sources_of_gradients, without_gradients
-from ...frameworks.training import find_batch_size
+from ...frameworks.evaluation import is_made_tensor, whole_calls
+from ...frameworks.gradients import without_gradients
+from ...frameworks.training_step import normalises_batches
 from ...place import grew_in
 from ...sizing import choose
 from ...units import quote, size
+from ._parts_of_rows import parts_of_rows
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nX = torch.rand(10_000, 9)\n"
 _USUAL, _LARGEST = 64, 256
-_TEXTS = (
-    "parts = []\nfor start in range(0, len({rows}), 32):  # 32 texts at a time\n"
-    "    enc = {tokenizer}({rows}[start:start + 32], padding=True, truncation=True, return_tensors='pt')\n"
-    "    with torch.no_grad():\n        out = {network}(**enc)\n"
-    "    parts.append(out.last_hidden_state.mean(1))  # a vector of each text, or what you need of it\n"
-    "vectors = torch.cat(parts)"
-)
 _OF_IMAGES = 8
 """What a convolution gives for one row may be as large as for many rows of numbers."""
 
@@ -113,6 +104,17 @@ class BatchedInference(Fix):
         ),
     ]
     SILENT = [
+        # the rows depend on each other: the first dimension is time, or the network compares them
+        Case(
+            "import torch\nnet = torch.nn.LSTM(9, 9)\nX = torch.zeros(10_000, 9, 9)",
+            "with torch.no_grad():\n    y = net(X)",
+        ),
+        Case(
+            "import torch\nclass Net(torch.nn.Module):\n    def __init__(self): self.w = torch.nn.Linear(9, 9)\n"
+            "    def forward(self, x):\n        h = self.w(x)\n        return torch.softmax(h @ h.T, 1) @ h\n"
+            "net, X = Net(), torch.zeros(10_000, 9)",
+            "with torch.no_grad():\n    y = net(X)",
+        ),
         Case(_NET, "with torch.no_grad():\n    for x in X.split(64): y = net(x)"),
         Case(_NET, "net(X).mean().backward()"),
         Case(_NET, "with torch.no_grad():\n    for x in rows: y = net(torch.tensor(x))"),
@@ -127,7 +129,7 @@ class BatchedInference(Fix):
         if not death.memory.grew_here or death.growth.is_steady:
             return
         found = list(_whole(death))
-        yield from found or _parts(death)
+        yield from found or parts_of_rows(death)
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the parts are there
         """Whether no call takes all rows."""
@@ -174,9 +176,18 @@ def _whole(death: Death) -> Iterator[Proposal]:
             f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "
             f"{size(death.memory.missing_bytes or 0)}. Take {part} rows at a time. {kept}"
         )
-        if rows is None:
-            why += f" How many rows there are is not known: {part} is a number to begin with."
+        why += _cautions(code, None if rows is not None else part)
         yield Proposal(() if snippet else edits, why, death.memory.missing_bytes, title, snippet)
+
+
+def _cautions(code: Notebook, guessed: int | None) -> str:
+    """Return what to look out for: statistics of each part, and a number of rows that is a guess."""
+    found = ""
+    if normalises_batches(code) and not any(True for _ in code.with_text(".eval()")):
+        found += " With BatchNorm call `eval()` of the network before: else each part has statistics of its own."
+    if guessed is not None:
+        found += f" How many rows there are is not known: {guessed} is a number to begin with."
+    return found
 
 
 def _in_pieces(call: ast.Call, data: ast.expr, scope: Scope, death: Death) -> Iterator[Proposal]:
@@ -214,66 +225,6 @@ def _adds_first_dimension(node: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(attr="to" | "cuda" | "float" | "half", value=inner)):
             return _adds_first_dimension(inner)
     return False
-
-
-def _parts(death: Death) -> Iterator[Proposal]:
-    """Yield what to do where a function or a loop takes too much at a time."""
-    code, missing = death.code, death.memory.missing_bytes or 0
-    found = None if hides_gradients(code) else network_call_at(death)
-    if found is None or found[0] in sources_of_gradients(code):
-        return
-    if (death.growth.goes_on and Origins(code).is_repeated(*found)) or find_batch_size(code) is not None:
-        return
-    call, scope = found
-    if call.args and is_taken_apart(call, scope):
-        return  # what it gives cannot be joined as it is
-    names = [one for given in call.args for one in walk(given) if isinstance(one, ast.Name | ast.Attribute)]
-    rows = next((scope.segment(one) for one in names if code.qualified(one, scope) is None and _is_data(one, call)), "")
-    if not rows:
-        yield from list(_in_batches(death, scope)) or _of_texts(death, call, scope)
-        return
-    one_part = re.sub(rf"(?<![\w.]){re.escape(rows)}(?!\w)", "part", scope.segment(call))
-    why = (
-        f"{quote(scope.segment(call))} takes all of {quote(rows)} at once: memory grew by {size(missing)}. Some "
-        "rows at a time need as much less; without gradients nothing is kept of a part but its result."
-    )
-    snippet = (
-        f"with torch.no_grad():\n    parts = [{one_part} for part in {rows}.split(64)]  # or reduce each part\n"
-        "result = torch.cat(parts)"
-    )
-    yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in parts", snippet)
-
-
-def _in_batches(death: Death, scope: Scope) -> Iterator[Proposal]:
-    """Yield the call of the function around on some rows at a time, where the network gets named arguments."""
-    missing = death.memory.missing_bytes or 0
-    for call, caller in Origins(death.code).calls_of(scope)[:1]:
-        rows = caller.segment(call.args[0]) if call.args else ""
-        one_part = caller.segment(call).replace(rows, f"{rows}[start:start + 32]", 1)
-        why = f"{quote(caller.segment(call))} takes all of {quote(rows)} at once: memory grew by {size(missing)}."
-        snippet = (
-            f"with torch.no_grad():\n    parts = [{one_part} for start in range(0, len({rows}), 32)]\n"
-            "result = torch.cat(parts)"
-        )
-        if rows and not caller.loops_around(call):
-            yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in batches", snippet)
-
-
-def _of_texts(death: Death, call: ast.Call, scope: Scope) -> Iterator[Proposal]:
-    """Yield a loop over the texts that a tokenizer turned into what the network is given."""
-    missing = death.memory.missing_bytes or 0
-    for tokenizer, texts in tokenized(call, scope, death.code):
-        rows = scope.segment(texts) if isinstance(texts, ast.Name | ast.Attribute) else "texts"
-        if scope.loops_around(call) or (scope.parameters and rows in scope.parameters):
-            return
-        why = f"{quote(scope.segment(call))} takes all of {quote(rows)} at once: memory grew by {size(missing)}."
-        snippet = _TEXTS.format(rows=rows, tokenizer=tokenizer, network=scope.segment(call.func))
-        yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in batches", snippet)
-
-
-def _is_data(node: ast.expr, call: ast.Call) -> bool:
-    """Whether a name in a call's arguments is not that of a function which is called there."""
-    return not any(isinstance(one, ast.Call) and one.func is node for one in walk(call))
 
 
 def _gives_images(network: ast.expr, scope: Scope, code: Notebook) -> bool:

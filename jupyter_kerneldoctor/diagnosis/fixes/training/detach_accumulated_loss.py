@@ -96,6 +96,13 @@ class DetachAccumulatedLoss(Fix):
             becomes="for x in xs:\n    loss = model(x).square().mean()\n    loss.backward(retain_graph=True)\n"
             "    mean = 0.9 * mean + (0.1 * loss).item()",
         ),
+        Case(
+            "import torch\nmodel = torch.nn.Linear(9, 9)\nmean = None",
+            "for x in xs:\n    loss = model(x).square().mean()\n    loss.backward(retain_graph=True)\n"
+            "    mean = loss if mean is None else 0.9 * mean + 0.1 * loss",
+            becomes="for x in xs:\n    loss = model(x).square().mean()\n    loss.backward(retain_graph=True)\n"
+            "    mean = loss.item() if mean is None else 0.9 * mean + (0.1 * loss).item()",
+        ),
         Case(  # the outputs hold the same graphs
             _MODEL + "\nouts = []",
             "for x in xs:\n    out = model(x)\n    outs.append(out)\n    losses.append(out.mean())",

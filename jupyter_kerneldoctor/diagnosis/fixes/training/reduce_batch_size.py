@@ -141,6 +141,12 @@ class ReduceBatchSize(Fix):
             "for x, y in zip(X.split(64), Y.split(64)):\n    crit(net(x), y).backward()",
             becomes="for x, y in zip(X.split(4), Y.split(4)):\n    crit(net(x), y).backward()",
         ),
+        Case(  # the targets are used twice, all of them: only a person can cut them
+            "import torch\nX = torch.randn(9000, 3)\ny = torch.randn(9000)\nmodel = torch.nn.Linear(3, 1)",
+            "for epoch in range(9):\n    p = model(X).squeeze()\n    a, b = p - p.mean(), y - y.mean()\n"
+            "    loss = -(a * b).sum()\n    opt.zero_grad()\n    loss.backward()\n    opt.step()",
+            says=("X_part = X[start:start + 64]",),
+        ),
     ]
     SILENT = [
         Case(
