@@ -145,7 +145,7 @@ class ReduceBatchSize(Fix):
             "import torch\nX = torch.randn(9000, 3)\ny = torch.randn(9000)\nmodel = torch.nn.Linear(3, 1)",
             "for epoch in range(9):\n    p = model(X).squeeze()\n    a, b = p - p.mean(), y - y.mean()\n"
             "    loss = -(a * b).sum()\n    opt.zero_grad()\n    loss.backward()\n    opt.step()",
-            says=("X_part = X[start:start + 64]",),
+            says=("X_part = X[start:start + ",),
         ),
     ]
     SILENT = [
