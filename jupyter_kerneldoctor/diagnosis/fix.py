@@ -17,9 +17,10 @@ from typing import ClassVar, Literal
 
 from .calls import calls_at
 from .case import Case
+from .changes import Changes, EditRefusedError, unified_diff
 from .code.notebook import Call
 from .death import Death
-from .edits import Changes, EditRefusedError, import_as, replace, set_argument, unified_diff
+from .edits import import_as, replace, set_argument
 from .facts import Facts, UnknownFactError
 from .family import Family
 from .postmortem import ExpectedPeak

@@ -9,10 +9,10 @@ own syntax alone, and cure what it was proposed for.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from .changes import Change, EditRefusedError, apply_all, edit_of
 from .code.cellsource import parsing_cost
 from .code.notebook import CodeTooLargeError
 from .death import Death
-from .edits import Change, EditRefusedError, apply_all, edit_of
 from .fix import Fix
 from .fixes import all_fixes
 from .postmortem import FixProposal

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from ..diagnosis.causes import examine
+from ..diagnosis.changes import EditRefusedError, apply_all, edit_of
 from ..diagnosis.code.notebook import CodeTooLargeError
-from ..diagnosis.edits import EditRefusedError, apply_all, edit_of
 from ..diagnosis.frameworks.training import BatchSize, find_batch_size
 from ..diagnosis.postmortem import Edit
 from ..diagnosis.sizing import power_of_two

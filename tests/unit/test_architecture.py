@@ -73,7 +73,8 @@ def test_imports_point_one_way(part: str) -> None:
 LAYERS = (
     {"units", "family", "registry", "certainty"},
     {"postmortem", "code"},
-    {"analysis", "edits"},
+    {"analysis", "changes"},
+    {"edits"},
     {"argument_dicts", "frameworks"},
     {"kernel_end"},
     {"death_site"},

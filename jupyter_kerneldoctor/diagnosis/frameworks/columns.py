@@ -8,7 +8,8 @@ from ..code.attributes import class_of_self
 from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
-from ..code.trees import unparse, walk
+from ..code.trees import unparse
+from .column_names import aggregated, of_query, texts
 
 _OF_FRAMES = {
     *("T", "at", "attrs", "axes", "columns", "dtypes", "empty", "flags", "iat", "iloc", "index", "loc", "ndim"),
@@ -140,7 +141,7 @@ class _Reader:
     def _texts(self, node: ast.expr, scope: Scope) -> list[str] | None:
         """Return the texts that an expression stands for, also by a name: `COLUMNS`, `self.keys`."""
         found = self.origins.of(node, scope) if isinstance(node, ast.Name | ast.Attribute) else []
-        return _texts(found[0].node if len(found) == 1 else node)
+        return texts(found[0].node if len(found) == 1 else node)
 
     def _is_mask(self, key: ast.expr, scope: Scope) -> bool:
         found = [one.node for one in self.origins.of(key, scope)] if isinstance(key, ast.Name) else [key]
@@ -172,7 +173,7 @@ class _Reader:
             return self.follow(call, scope)
         if name == "query" and isinstance(first, ast.Constant) and isinstance(first.value, str):
             self.code.spend(len(first.value))
-            return self._note(_of_query(first.value)) and self.follow(call, scope)
+            return self._note(of_query(first.value)) and self.follow(call, scope)
         if keys is None:
             return False
         if name in _ROWS_BY:
@@ -187,7 +188,7 @@ class _Reader:
             case ast.Subscript(slice=chosen), _:
                 more = self._texts(chosen, scope)
             case ast.Attribute(attr="agg" | "aggregate"), ast.Call() as inner:
-                more = _aggregated(inner)
+                more = aggregated(inner)
             case ast.Attribute(attr="size" | "ngroup"), ast.Call():
                 more = []
             case ast.Attribute(attr="ngroups" | "groups" | "indices"), _:
@@ -270,31 +271,3 @@ def _place(node: ast.Name, scope: Scope) -> tuple[int, bool, int]:
     value = statement.value if isinstance(statement, ast.Assign) else None
     stores = value is not None and (node.lineno, node.col_offset) < (value.lineno, value.col_offset)
     return statement.lineno, stores, node.col_offset
-
-
-def _aggregated(call: ast.Call) -> list[str] | None:
-    """Return the columns of `agg({"a": "sum"})` and `agg(total=("a", "sum"))`."""
-    match call:
-        case ast.Call(args=[ast.Dict(keys=keys)], keywords=[]):
-            return _texts(ast.List([one for one in keys if one is not None]))
-        case ast.Call(args=[], keywords=words) if words:
-            firsts = [word.value.elts[0] for word in words if isinstance(word.value, ast.Tuple) and word.value.elts]
-            return _texts(ast.List(list(firsts))) if len(firsts) == len(words) else None
-    return None
-
-
-def _of_query(text: str) -> list[str] | None:
-    """Return the columns of `query("price > 3 and city == @city")`; None where it is no plain expression."""
-    try:
-        tree = ast.parse(text.replace("@", "at_"), mode="eval")
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    named = (one.id for one in walk(tree) if isinstance(one, ast.Name))
-    return [name for name in dict.fromkeys(named) if not name.startswith("at_") and name != "index"]
-
-
-def _texts(node: ast.expr) -> list[str] | None:
-    """Return the texts that are written as one constant or a list of them; None for anything else."""
-    parts = node.elts if isinstance(node, ast.List) else [node]
-    texts = [one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    return texts if len(texts) == len(parts) else None

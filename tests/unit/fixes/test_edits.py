@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import edits
+from jupyter_kerneldoctor.diagnosis.changes import Change, EditRefusedError, apply, unified_diff
 from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
-from jupyter_kerneldoctor.diagnosis.edits import Change, EditRefusedError
 from jupyter_kerneldoctor.recording.model import Cell
 
 
@@ -24,7 +24,7 @@ def call_of(source):
 
 def edited_call(source, verb, *arguments):
     call = call_of(source)
-    return edits.apply("from m import f\n" + source, verb(call, *arguments)).removeprefix("from m import f\n")
+    return apply("from m import f\n" + source, verb(call, *arguments)).removeprefix("from m import f\n")
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def edited_call(source, verb, *arguments):
 def test_nodes_are_found_in_the_users_text(source):
     scope, _ = read(source)
     (node,) = [one for one in scope.names if getattr(one, "id", "") == "value"]
-    assert edits.apply(source, edits.append(scope, node, ".item()")) == source.replace("value", "value.item()")
-    assert edits.apply(source, edits.replace(scope, node, "b")) == source.replace("value", "b")
+    assert apply(source, edits.append(scope, node, ".item()")) == source.replace("value", "value.item()")
+    assert apply(source, edits.replace(scope, node, "b")) == source.replace("value", "b")
 
 
 def test_append_puts_an_operation_in_parentheses():
     scope, _ = read("keep(a + b)")
     (node,) = [one for one in scope.nodes if isinstance(one, ast.BinOp)]
-    assert edits.apply("keep(a + b)", edits.append(scope, node, ".item()")) == "keep((a + b).item())"
+    assert apply("keep(a + b)", edits.append(scope, node, ".item()")) == "keep((a + b).item())"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_drop_argument_refuses_what_is_not_there():
 def wrapped(source, kind=ast.For):
     scope, _ = read(source)
     node = next(one for one in scope.nodes if isinstance(one, kind))
-    return edits.apply(source, edits.wrap(scope, [node], "with c:"))
+    return apply(source, edits.wrap(scope, [node], "with c:"))
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_wrap_refuses_a_statement_that_shares_its_line(source):
     scope, _ = read(source)
     call = next(one for one in scope.calls)
     with pytest.raises(EditRefusedError):
-        edits.apply(source, edits.wrap(scope, [scope.statement_of(call)], "with c:"))
+        apply(source, edits.wrap(scope, [scope.statement_of(call)], "with c:"))
 
 
 def test_insert_before_a_function_goes_before_its_decorators():
     scope, _ = read("@a\ndef f(): pass")
-    assert edits.apply("@a\ndef f(): pass", edits.insert_before(scope, scope.body[0], "x", "y")) == (
+    assert apply("@a\ndef f(): pass", edits.insert_before(scope, scope.body[0], "x", "y")) == (
         "x\ny\n@a\ndef f(): pass"
     )
 
@@ -155,13 +155,13 @@ def test_insert_before_a_function_goes_before_its_decorators():
 )
 def test_apply_refuses(source, changes):
     with pytest.raises(EditRefusedError):
-        edits.apply(source, changes)
+        apply(source, changes)
 
 
 def test_apply_makes_what_is_said_twice_once():
-    assert edits.apply("x = 1", [Change(0, 0, 0, "y = "), Change(0, 0, 0, "y = ")]) == "y = x = 1"
+    assert apply("x = 1", [Change(0, 0, 0, "y = "), Change(0, 0, 0, "y = ")]) == "y = x = 1"
 
 
 def test_diff_names_the_cell():
-    diff = edits.unified_diff("a\nb", "a\nc", "cell [3]")
+    diff = unified_diff("a\nb", "a\nc", "cell [3]")
     assert diff == "--- cell [3]\n+++ cell [3]\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"

@@ -7,8 +7,8 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose, proposals
 from jupyter_kerneldoctor.diagnosis.case import Case, Ran
 from jupyter_kerneldoctor.diagnosis.causes import examine
+from jupyter_kerneldoctor.diagnosis.changes import Change
 from jupyter_kerneldoctor.diagnosis.code.notebook import CodeTooLargeError
-from jupyter_kerneldoctor.diagnosis.edits import Change
 from jupyter_kerneldoctor.diagnosis.examples import Group, cell_file, recording
 from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth
 from jupyter_kerneldoctor.diagnosis.family import Family

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.edits import unified_diff
+from jupyter_kerneldoctor.diagnosis.changes import unified_diff
 from jupyter_kerneldoctor.render import html, terminal
 from jupyter_kerneldoctor.render.diff import GAP, lines_of
 
