@@ -1,6 +1,7 @@
 import { expect } from '@jupyterlab/galata';
 import {
   die,
+  expectAccessible,
   openNotebook,
   openPanel,
   prompt,
@@ -58,8 +59,19 @@ test('a kernel crashes, and the panel says why and where', async ({
     .getByRole('region', { name: 'Why we think so' })
     .getByRole('listitem');
   await expect(evidence.first()).toBeVisible();
+  // Three of them at most; the rest and what was ruled out are folded.
+  const folded = report
+    .getByRole('region', { name: 'Why we think so' })
+    .locator('details');
+  const all = await evidence.count();
+  expect(all - (await folded.getByRole('listitem').count())).toBeLessThan(4);
+  await expect(folded.getByRole('listitem').first()).toBeHidden();
+  await folded.getByText(/^\d+ (more fact|cause)/).click();
+  await expect(folded.getByRole('listitem').last()).toBeVisible();
   await expect(evidence.locator('small').first()).not.toBeEmpty();
   await expect(report).toContainText('SIGSEGV');
+
+  await expectAccessible(page);
 
   // The reference page opens beside the notebook.
   await report.getByRole('link', { name: 'Details' }).last().click();

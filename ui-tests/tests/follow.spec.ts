@@ -2,6 +2,8 @@ import { expect } from '@jupyterlab/galata';
 import {
   changeSetting,
   die,
+  expectApart,
+  notice,
   openNotebook,
   run,
   showWhy,
@@ -71,7 +73,9 @@ test('the death of a notebook behind is told in few words', async ({
   await openNotebook(page, tmpPath, 'front.ipynb', [LOAD]);
   const died = toast(page, 'behind.ipynb').filter({ hasText: 'Show why' });
   await expect(died).toContainText(/^The program aborted itself in cell \[2\]/);
-  await page.locator('.jp-Dialog').getByRole('button', { name: 'Ok' }).click();
+  // It can be read beside JupyterLab's own notice, and waits until that was closed.
+  await expectApart(notice(page).locator('.jp-Dialog-content'), died);
+  await notice(page).getByRole('button', { name: 'Ok' }).click();
   await died.getByRole('button', { name: 'Show why' }).click();
   await expect(
     page.locator('#kerneldoctor-panel').getByRole('heading', { level: 2 })

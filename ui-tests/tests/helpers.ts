@@ -89,10 +89,7 @@ export async function die(
     await run(page, i, i + 1);
   }
   await start(page, fatal);
-  await page
-    .locator('.jp-Dialog', { hasText: 'appears to have died' })
-    .getByRole('button', { name: 'Ok' })
-    .click();
+  await notice(page).getByRole('button', { name: 'Ok' }).click();
 }
 
 /**
@@ -183,6 +180,22 @@ export async function interrupt(page: IJupyterLabPageFixture): Promise<void> {
     return notebook.sessionContext.session!.kernel!.id;
   });
   await page.request.post(`/api/kernels/${kernel}/interrupt`);
+}
+
+/** JupyterLab's own notice of a death. */
+export function notice(page: IJupyterLabPageFixture): Locator {
+  return page.locator('.jp-Dialog', { hasText: 'appears to have died' });
+}
+
+/** Expects that one does not cover the other. */
+export async function expectApart(one: Locator, other: Locator): Promise<void> {
+  const [a, b] = [(await one.boundingBox())!, (await other.boundingBox())!];
+  const isApart =
+    a.x + a.width <= b.x ||
+    b.x + b.width <= a.x ||
+    a.y + a.height <= b.y ||
+    b.y + b.height <= a.y;
+  expect(isApart, JSON.stringify([a, b])).toBe(true);
 }
 
 /** Waits for the panel, which opens by itself when the kernel of the notebook in front dies. */
