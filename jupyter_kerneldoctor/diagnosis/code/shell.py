@@ -24,7 +24,7 @@ _KERNEL = "python -m ipykernel_launcher -f .local/share/jupyter/runtime/kernel.j
 _MOST_REPEATS = 3
 _NAMED_PYTHON = re.compile(r"python[\d.]*")
 _LOOKED_FOR = re.compile(
-    r"\b(?:lsof|fuser)\b|\bnvidia-smi\b.{0,99}pid|\b(?:pgrep|pidof)\b[^|)`]*python|\bps\b.{0,99}\bgrep\b.{0,99}ython"
+    r"\b(?:lsof|fuser)\b|\bnvidia-smi\b.{0,99}pid|\b(?:pgrep|pidof)\b[^|)`]{0,99}python|\bps\b.{0,99}\bgrep\b.{0,99}ython"
 )
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
