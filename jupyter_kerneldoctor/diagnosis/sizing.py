@@ -21,6 +21,7 @@ from .postmortem import Basis, ExpectedPeak
 from .units import sentence, size
 
 _CAUTION = 8  # how far below the bound of a cut-off peak to begin: seen needs were five times what the kill let be seen
+_SEEN = 4
 _MARGIN = 0.15  # a fit of resident memory was off by up to this much
 _MOST_RUNS = 6
 _LARGEST_FIRST_TRY = 256  # of a data set that was one batch
@@ -40,6 +41,11 @@ class Choice:
     peak: ExpectedPeak | None = None
     is_guess: bool = False
     """How many rows there are is not known, so nothing can be worked out."""
+
+    @property
+    def may_well_fit(self) -> bool:
+        """Whether it is as far below the bound as needs that were seen: a batch of few rows may not get there."""
+        return self.at_most is None or self.value * _SEEN <= self.at_most
 
     @property
     def reason(self) -> str:

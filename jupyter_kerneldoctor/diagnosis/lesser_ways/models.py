@@ -1,11 +1,14 @@
 """Models that scikit-learn fits, and what explains them."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ..case import Case
 from ..code.calls import last_name
 from ..code.notebook import Call
+from ..code.origins import all_origins
+from ..code.scopes import Scope
+from ..code.trees import unparse
 from ..death import Death
 from .way import LesserWay, is_made_by, is_method_of, made_by, names
 
@@ -57,6 +60,30 @@ def _in_batches(call: Call, death: Death) -> bool | Mapping[str, str]:
             found = (name for name in made_by(owner, call, death) if name.startswith("sklearn."))
             maker = next((name.rpartition(".")[2] for name in found if name.rpartition(".")[2] in _BATCHES), None)
             return False if maker is None else {"instead": _BATCHES[maker].format(**{**names(call), "to": "model"})}
+    return False
+
+
+def _made(call: Call, death: Death, *words: str) -> Iterator[tuple[ast.Call, Scope]]:
+    """Yield the calls of these classes that made what a method is called on."""
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else call.node
+    for one, where in all_origins(owner, call.scope, death.code):
+        if isinstance(one, ast.Call) and last_name(one.func) in words:
+            yield one, where
+
+
+def _is_exact(call: Call, death: Death) -> bool:
+    """Whether t-SNE is told to compare all pairs of rows."""
+    given = (word for one, _ in _made(call, death, "TSNE") for word in one.keywords)
+    return any(one.arg == "method" and unparse(one.value) == "'exact'" for one in given)
+
+
+def _leaves_one_out(call: Call, death: Death) -> bool:
+    """Whether a search fits a model for each row."""
+    for one, where in _made(call, death, "GridSearchCV", "RandomizedSearchCV"):
+        for word in one.keywords:
+            found = all_origins(word.value, where, death.code) if word.arg == "cv" else ()
+            if any(isinstance(cv, ast.Call) and last_name(cv.func) == "LeaveOneOut" for cv, _ in found):
+                return True
     return False
 
 
@@ -116,6 +143,35 @@ WAYS = (
             says=("StandardScaler(copy=False)",),
         ),
         _scales,
+    ),
+    LesserWay(
+        (".fit_transform", ".fit"),
+        "Let t-SNE look at the neighbours only: method='barnes_hut'",
+        "holds several numbers for each pair of rows with `method='exact'`.",
+        "from sklearn.manifold import TSNE\n\n# for two or three components; above these: some thousand rows\n"
+        "{to} = TSNE(n_components=2, method='barnes_hut').fit_transform({a0})  # with your other arguments",
+        Case(
+            "from sklearn.manifold import TSNE\ndef plane(rows):\n    t = TSNE(method='exact', perplexity=9)\n"
+            "    return t.fit_transform(rows)",
+            "p = plane(X)",
+            says=("method='barnes_hut').fit_transform(rows)",),
+        ),
+        _is_exact,
+    ),
+    LesserWay(
+        (".fit",),
+        "Test on some parts of the rows, not on each row: cv=5",
+        "fits a model for each row and each choice of the grid, and keeps the numbers of the rows of each.",
+        "from sklearn.model_selection import KFold\n\n"
+        "cv = KFold(5, shuffle=True, random_state=0)  # in place of LeaveOneOut\n"
+        "# ridge regression alone has it in a closed form: RidgeCV(alphas=[0.1, 1, 10]).fit({a0}, {a1})",
+        Case(
+            "from sklearn.model_selection import RandomizedSearchCV, LeaveOneOut\n"
+            "search = RandomizedSearchCV(model, space, cv=LeaveOneOut())",
+            "search.fit(X, y)",
+            says=("KFold(5,",),
+        ),
+        _leaves_one_out,
     ),
     LesserWay(
         (".shap_values", "sklearn.inspection.permutation_importance", "sklearn.manifold.TSNE", "umap.UMAP"),

@@ -17,6 +17,7 @@ _SNIPPET = (
     "axes = {open_}\nshape = np.broadcast_shapes(*(one.shape for one in axes))\n"
     "result = np.zeros(shape)  # in place of np.zeros_like(x); np.float32 takes half"
 )
+_COPIES = 2  # of the result, while it is worked out
 _EACH = tuple(f"numpy.{name}" for name in ("exp", "log", "sqrt", "square", "abs", "sin", "cos", "hypot", "arctan2"))
 
 
@@ -28,7 +29,7 @@ class OpenMesh(Fix):
     in the arithmetic that follows, so that only the result is as large as the mesh.
 
     When it is offered: Memory ran out in such a call, or in arithmetic on what it gave. It is an edit where all that is
-    done with the coordinates is arithmetic on all of them together.
+    done with the coordinates is arithmetic on all of them together. Not where the result of that does not fit either.
 
     What it costs: What needs the full shape must ask for it: `np.zeros_like(x)` has the shape of one axis then.
     """
@@ -52,6 +53,17 @@ class OpenMesh(Fix):
         Case("import numpy as np\na = np.arange(9)", "x, y = np.meshgrid(a, a, sparse=True)\nf(x * y)"),
         Case("import numpy as np\nx, y = np.meshgrid(u, v)", "z = x + y\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\na = np.arange(9)", "x, = np.meshgrid(a)"),
+        # what is worked out of the coordinates does not fit either
+        Case(
+            "import numpy as np\nu = np.linspace(0, 1, 30_000)",
+            "x, y = np.meshgrid(u, u)\nheight = np.sin(x) + np.cos(y)",
+            line=2,
+        ),
+        Case("import numpy as np\nf = np.arange(9000)", "a, b = np.meshgrid(f, f)\nz = a + 1j * b", line=2),
+        Case(
+            "import numpy as np\ndef wave(ts, ks):\n    t, k = np.meshgrid(ts, ks)\n    return np.exp(2j * t * k)",
+            "w = wave(np.arange(9000), np.arange(9000))",
+        ),
         Case("import numpy as np", "x, y = np.meshgrid(a, b)\nd = x.ravel()[:, None] - p", line=1),
     ]
 
@@ -68,8 +80,9 @@ class OpenMesh(Fix):
             for one in axes:
                 points *= one.shape[0] if one is not None and len(one.shape) == 1 else 0
             too_few = points > 0 and len(axes) * points * 8 < (death.memory.missing_bytes or 0) // 4
-            if _is_made_flat(call):
-                continue  # a list of all points is wanted
+            headroom, width = death.safe_headroom_bytes, _width(call)
+            if _is_made_flat(call) or (headroom is not None and points * width * _COPIES > headroom):
+                continue  # a list of all points is wanted; or what is worked out of them is itself too large
             if len(axes) > 1 and call.argument("sparse") is None and not too_few and call.is_written_out:
                 edits = set_argument(call, "sparse", "True")
                 snippet = _SNIPPET.format(open_=text_of(call, edits))
@@ -77,6 +90,12 @@ class OpenMesh(Fix):
                 is_safe = _are_only_combined(_targets(call), call, death)
                 yield Proposal(edits if is_safe else (), why, death.memory.missing_bytes, snippet=snippet)
                 return
+
+
+def _width(call: Call) -> int:
+    """Return how many bytes a number takes that is worked out of the coordinates: more where it is complex."""
+    numbers = (one.value for one in call.scope.nodes if isinstance(one, ast.Constant))
+    return 16 if any(isinstance(one, complex) for one in numbers) else 8
 
 
 def _targets(call: Call) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ...code.scopes import Scope
 from ...code.trees import unparse
 from ...edits import Changes, indent, remove, replace
-from ...examples.stuck import look
+from ...examples.stuck import IN_JOIN, look, own_frame, thread
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -14,6 +14,8 @@ _PAY = (
     "class Account:\n    def pay(self, n):\n        self.lock.acquire()\n        if n > self.rest:\n"
     "            raise ValueError(n)\n        self.rest -= n\n        self.lock.release()"
 )
+
+_WAITS = thread(own_frame(_PAY, 3, "pay"), waits_in="futex_wait_queue", main=False)
 
 
 def _case(source: str, **more: object) -> Case:
@@ -28,8 +30,8 @@ class HoldTheLockWith(Fix):
     What it does: Between `acquire()` and `release()` an error or a `return` leaves the lock taken, and whoever asks for
     it next waits for ever. The edit puts what is between them into a `with` block.
 
-    When it is offered: The kernel waits in `acquire()` of a lock, and a function of a cell takes and gives back a lock
-    of that name, with statements in between that may be left early.
+    When it is offered: The kernel, or a thread that it waits for, waits in `acquire()` of a lock, and a function of a
+    cell takes and gives back a lock of that name, with statements in between that may be left early.
 
     What it costs: Nothing.
     """
@@ -43,6 +45,18 @@ class HoldTheLockWith(Fix):
             "                raise ValueError(n)\n            self.rest -= n\n",
             says=("`self.lock.acquire()`",),
         ),
+        Case(  # other threads wait for it, and the cell for these
+            _PAY,
+            "t.join()",
+            cause="hang",
+            alive=True,
+            end="not-seen",
+            stuck=[look("t.join()", 1, *IN_JOIN, waits_in="futex_wait_queue", threads=[_WAITS])],
+            becomes={
+                1: "class Account:\n    def pay(self, n):\n        with self.lock:\n            if n > self.rest:\n"
+                "                raise ValueError(n)\n            self.rest -= n\n"
+            },
+        ),
     ]
     SILENT = [
         _case("lock = threading.Lock()\nlock.acquire()\nlock.acquire()"),
@@ -53,7 +67,8 @@ class HoldTheLockWith(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put all pairs of this lock into with blocks."""
         still = death.stuck_cell
-        found = None if still is None or still.main.kind != "lock" else _TAKES.match(still.main.code.strip())
+        waits = () if still is None else (one for one in (still.main, *still.others) if one.kind == "lock")
+        found = next((found for one in waits if (found := _TAKES.match(one.code.strip()))), None)
         if found is None:
             return
         name = found[1].rpartition(".")[2]

@@ -48,7 +48,7 @@ class LetTheWaitEnd(Fix):
 
     id, title, causes = "let-the-wait-end", "Put in order who waits for whom", ("hang",)
 
-    unless_offered = frozenset({"spawn-target-in-module", "spawn-not-fork"})
+    unless_offered = frozenset({"spawn-target-in-module", "spawn-not-fork", "hold-the-lock-with"})
 
     FIRES = [
         _hangs(

@@ -136,6 +136,11 @@ class ReduceBatchSize(Fix):
             "for x in torch.utils.data.DataLoader(ds, **config['train']['loader']):\n    net(x).mean().backward()",
             becomes={1: "import torch\nconfig = {'train': {'loader': {'batch_size': 16}}}"},
         ),
+        Case(  # a batch of few rows may not get far enough below the bound: it is said, and not edited
+            "import torch\nnet = torch.nn.Sequential(torch.nn.Linear(9, 9), torch.nn.BatchNorm1d(9))\nbatch_size = 8",
+            "for x in torch.utils.data.DataLoader(d, batch_size):\n    net(x).mean().backward()",
+            says=("batch_size = 2", "At most 6"),
+        ),
         Case(  # the rows and their labels
             "import torch",
             "for x, y in zip(X.split(64), Y.split(64)):\n    crit(net(x), y).backward()",
@@ -258,7 +263,9 @@ class ReduceBatchSize(Fix):
             where = death.code.cell_name(written.scope.cell)
             more = f" One step becomes {written.value // choice.value} steps. The number is written in {where}."
             title = f"{self.title}: {choice.value} in place of {written.value}"
-            yield Proposal(written.becomes(choice.value), batch.reason + more, missing, title, peak=choice.peak)
+            edits = written.becomes(choice.value) if choice.may_well_fit else ()
+            snippet = None if edits else f"{written.label} = {choice.value}  # smaller pictures or a smaller network"
+            yield Proposal(edits, batch.reason + more, missing, title, snippet, peak=choice.peak)
 
     def is_cured(self, before: Death, after: Death) -> bool:
         """A smaller number is still a number: what matters is that the loop uses it."""
