@@ -22,8 +22,8 @@ class UntouchedPreallocation(Fix):
     in a file, from where Linux reads and writes the parts in use.
 
     When it is offered: Memory ran out on a line that writes into such an array, its size is known, and it does not fit
-    below the limit. Or the array is only filled, and then turned into numbers of fewer bytes: it can have them from the
-    beginning.
+    below the limit; a file not where Keras is in use, which copies the whole array to train on it. Or the array is only
+    filled, and then turned into numbers of fewer bytes: it can have them from the beginning.
 
     What it costs: float32 has seven digits. An array in a file is slower, and the file stays on the disk.
     """
@@ -75,9 +75,13 @@ class UntouchedPreallocation(Fix):
         ),
     ]
     SILENT = [
-        Case(  # the other one would fill memory then
-            "import numpy as np\na = np.zeros((60_000, 10_000))\nb = np.zeros((60_000, 10_000))",
-            "for i in range(9):\n    a[i] = i\n    b[i] = i",
+        Case(  # TensorFlow copies it whole when it is trained on
+            "import numpy as np\nfrom tensorflow import keras\nframes = np.zeros((60_000, 10_000))",
+            "for i in range(len(frames)):\n    frames[i] = i",
+        ),
+        Case(
+            "import keras\nimport numpy as np\nx, y = np.zeros((60_000, 10_000)), np.zeros(9)",
+            "for i, row in enumerate(rows):\n    x[i] = row",
         ),
         Case("import numpy as np\ndef f(n):\n    a = np.zeros(n)\n    a[0] += 1\n    return a.astype('uint8')", "f(9)"),
         Case("import numpy as np\nbuf = np.zeros((100, 100))", "buf[0] = 1\nbig = load()"),
@@ -90,6 +94,7 @@ class UntouchedPreallocation(Fix):
         """Change the call that made the array, in whichever cell it stands."""
         headroom, missing = death.safe_headroom_bytes, death.memory.missing_bytes or 0
         filled = list(_filled(death))
+        is_copied = any(map(death.code.imports, ("keras", "tensorflow")))  # by `fit`, as a tensor of all rows
         all_bytes = sum(value.bytes or 0 for _, _, value in filled if value is not None)
         for call, name, value in filled:
             if (kind := _kept_as(call)) is not None:
@@ -106,7 +111,7 @@ class UntouchedPreallocation(Fix):
                 set_argument(call, "dtype", single_precision(call, death.code), 1) if halved else _in_file(call, name)
             )
             at = death.code.cell_name(call.cell)
-            if edits and (halved or all_bytes - value.bytes <= headroom):  # one in a file: the others have to fit
+            if edits and (halved or not is_copied):
                 yield Proposal(
                     edits,
                     f"{quote(call.text)} in {at} reserves {size(value.bytes)}, but takes them only when something is "
