@@ -52,10 +52,7 @@ class HoldTheLockWith(Fix):
             alive=True,
             end="not-seen",
             stuck=[look("t.join()", 1, *IN_JOIN, waits_in="futex_wait_queue", threads=[_WAITS])],
-            becomes={
-                1: "class Account:\n    def pay(self, n):\n        with self.lock:\n            if n > self.rest:\n"
-                "                raise ValueError(n)\n            self.rest -= n\n"
-            },
+            says=("`self.lock.acquire()`",),
         ),
     ]
     SILENT = [
