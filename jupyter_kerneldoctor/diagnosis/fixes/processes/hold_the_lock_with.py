@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ...code.scopes import Scope
 from ...code.trees import unparse
 from ...edits import Changes, indent, remove, replace
-from ...examples.stuck import IN_JOIN, look, own_frame, thread
+from ...examples.stuck import look
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -14,8 +14,6 @@ _PAY = (
     "class Account:\n    def pay(self, n):\n        self.lock.acquire()\n        if n > self.rest:\n"
     "            raise ValueError(n)\n        self.rest -= n\n        self.lock.release()"
 )
-
-_WAITS = thread(own_frame(_PAY, 3, "pay"), waits_in="futex_wait_queue", main=False)
 
 
 def _case(source: str, **more: object) -> Case:
@@ -43,15 +41,6 @@ class HoldTheLockWith(Fix):
             _PAY,
             becomes="class Account:\n    def pay(self, n):\n        with self.lock:\n            if n > self.rest:\n"
             "                raise ValueError(n)\n            self.rest -= n\n",
-            says=("`self.lock.acquire()`",),
-        ),
-        Case(  # other threads wait for it, and the cell for these
-            _PAY,
-            "t.join()",
-            cause="hang",
-            alive=True,
-            end="not-seen",
-            stuck=[look("t.join()", 1, *IN_JOIN, waits_in="futex_wait_queue", threads=[_WAITS])],
             says=("`self.lock.acquire()`",),
         ),
     ]
