@@ -25,6 +25,7 @@ _TAKE_SPARSE = frozenset(
         *("train_test_split", "cross_val_score", "print", "cross_validate", "cosine_similarity"),
     }
 )
+_DENSE = frozenset({"values", "to_numpy", "astype"})
 _ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"
 
 
@@ -58,6 +59,7 @@ class SparseEncoderOutput(Fix):
         ),
         Case("import pandas as pd", "X = pd.get_dummies(df)\nX.loc[0, 'a'] = 1", line=1, says=("sparse.hstack",)),
         Case("import pandas as pd", "X = pd.get_dummies(df)\nX = X.values", line=1, says=(".sparse.to_coo()",)),
+        Case("import pandas as pd", "X = pd.get_dummies(df).astype('float32')", says=(".sparse.to_coo()",)),
         Case(
             "import pandas as pd\ndef build(df):\n    X = pd.get_dummies(df, columns=['user'])\n    return X, df['y']",
             "X, y = build(table)",
@@ -86,8 +88,9 @@ class SparseEncoderOutput(Fix):
                 if name is not None and _is_written_to(name, call):
                     table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
-                elif name is not None and _is_made_dense(name, call):
-                    snippet = f"{name} = {text_of(call, edit)}.sparse.to_coo().tocsr()  # in place of .values"
+                elif _is_made_dense(name, call):
+                    made = f"{text_of(call, edit)}.sparse.to_coo().tocsr()"
+                    snippet = f"{name or 'X'} = {made}  # without .values and .astype, which keep all zeros"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
                 elif name is not None and call.argument("columns", 4) is not None and _is_for_a_model(name, call):
                     why += " Beside dense columns a model makes it dense again: give it a sparse matrix of SciPy."
@@ -144,7 +147,7 @@ def _is_for_a_model(name: str, call: Call) -> bool:
     return False
 
 
-def _is_made_dense(name: str, call: Call) -> bool:
-    """Whether the table becomes an array, which has all zeros again."""
-    dense = (one for one in call.scope.nodes if isinstance(one, ast.Attribute) and one.attr in ("values", "to_numpy"))
-    return any(isinstance(one.value, ast.Name) and one.value.id == name for one in dense)
+def _is_made_dense(name: str | None, call: Call) -> bool:
+    """Whether the table becomes an array, or is given one type for all columns: both have all zeros again."""
+    dense = (one.value for one in call.scope.nodes if isinstance(one, ast.Attribute) and one.attr in _DENSE)
+    return any(one is call.node or (name is not None and getattr(one, "id", None) == name) for one in dense)
