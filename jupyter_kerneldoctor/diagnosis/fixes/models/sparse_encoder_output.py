@@ -89,8 +89,8 @@ class SparseEncoderOutput(Fix):
                     table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
                 elif _is_made_dense(name, call):
-                    made = f"{text_of(call, edit)}.sparse.to_coo().tocsr()"
-                    snippet = f"{name or 'X'} = {made}  # without .values and .astype, which keep all zeros"
+                    matrix = f"{text_of(call, edit)}.sparse.to_coo().tocsr()"
+                    snippet = f"{name or 'X'} = {matrix}  # without .values and .astype, which keep all zeros"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
                 elif name is not None and call.argument("columns", 4) is not None and _is_for_a_model(name, call):
                     why += " Beside dense columns a model makes it dense again: give it a sparse matrix of SciPy."
