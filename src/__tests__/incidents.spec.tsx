@@ -31,7 +31,6 @@ it('says how sure it is of the error before a shutdown, and tells that once', as
   };
   const before = report();
   await show({
-    rows: [row({ state: 'ended' })],
     report: report({
       state: 'ended',
       end: { ...before.end, ...ended },
