@@ -10,6 +10,8 @@ from ..code.trees import walk
 from ..edits import Changes, import_as, insert_after, insert_before, replace
 
 _CLOSES = frozenset({"close", "clf", "clear", "cla"})
+_CLOSE_IT = ("add_figure",)
+"""The `SummaryWriter` of TensorBoard closes what it is given, unless it is told not to."""
 _KEEPS = frozenset({"append", "add", "extend", "insert", "setdefault", "put"})
 
 
@@ -88,11 +90,11 @@ def _closing_what_is_given(
 
 
 def _is_handed_on(made: ast.Call, statement: ast.stmt) -> bool:
-    """Whether a figure goes straight into a call that does not keep it: `writer.add_figure("x", draw(x))`."""
+    """Whether a figure goes straight into a call that neither keeps nor closes it: `wandb.Image(draw(x))`."""
     calls = (one for one in walk(statement) if isinstance(one, ast.Call))
     given = [one for one in calls if made in (*one.args, *(word.value for word in one.keywords))]
     is_simple = isinstance(statement, ast.Expr | ast.Assign)
-    return is_simple and any(getattr(one.func, "attr", "") not in _KEEPS for one in given)
+    return is_simple and any(getattr(one.func, "attr", "") not in (*_KEEPS, *_CLOSE_IT) for one in given)
 
 
 def _returned_at(scope: Scope, name: str) -> str | None:

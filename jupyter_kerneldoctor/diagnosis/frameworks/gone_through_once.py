@@ -14,7 +14,7 @@ from ..edits import Changes, remove, replace
 _ONCE = frozenset(
     (
         *(f"builtins.{name}" for name in ("sum", "min", "max", "any", "all")),
-        *(f"statistics.{name}" for name in ("mean", "fmean", "median", "stdev", "pstdev", "variance", "mode")),
+        *(f"statistics.{name}" for name in ("mean", "fmean", "stdev", "pstdev", "variance", "mode")),
         *("math.fsum", "collections.Counter", "heapq.nlargest", "heapq.nsmallest", "functools.reduce"),
     )
 )

@@ -1,7 +1,7 @@
 """Reads of pandas that hold a file whole, and what a merge joins."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -91,11 +91,16 @@ def cells_of(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def put_below(statement: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
-    """Return the table that a statement makes longer by one row, and the row: `df.loc[len(df)] = row`."""
+def put_below(statement: ast.stmt, is_empty: Callable[[ast.expr], bool]) -> tuple[ast.expr, ast.expr] | None:
+    """Return the table that a statement makes longer by one row, and the row: `df.loc[len(df)] = row`.
+
+    So does `df.loc[i] = row` where the table began empty.
+    """
     match statement:
         case ast.Assign(targets=[ast.Subscript(value=ast.Attribute(attr="loc", value=table), slice=key)], value=row):
-            return None if isinstance(key, ast.Tuple | ast.Slice | ast.Compare) else (table, row)
+            asked = {getattr(one, "attr", getattr(one, "id", "")) for one in walk(key)}
+            is_next = bool(asked & {"len", "shape"}) or (isinstance(key, ast.Name) and is_empty(table))
+            return (table, row) if is_next and not isinstance(key, ast.Tuple | ast.Slice | ast.Compare) else None
     return None
 
 

@@ -11,7 +11,7 @@ from .torch import Kind, Tensors
 
 _DEEPEST = 6
 _RECURRENT = ("torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN", "torch.nn.LSTMCell", "torch.nn.MultiheadAttention")
-_PAIRS = ("torch.nn.LSTM", "torch.nn.LSTMCell")
+_PAIRS = ("torch.nn.LSTM",)
 
 
 class _Form(Enum):

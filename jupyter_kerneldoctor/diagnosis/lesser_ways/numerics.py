@@ -67,7 +67,7 @@ WAYS = (
         Case("import numpy as np", "i, j = np.triu_indices(60_000, 1)", says=("x[i + 1 :]",)),
     ),
     LesserWay(
-        ("scipy.linalg.toeplitz", "scipy.linalg.circulant", "scipy.linalg.hankel"),
+        ("scipy.linalg.toeplitz",),
         "Calculate with its first column, or a view: no full matrix",
         "writes the same few numbers again and again.",
         "from scipy.linalg import matmul_toeplitz, solve_toeplitz\n\n"
@@ -76,6 +76,7 @@ WAYS = (
         "# shifted copies of a series, as in a Hankel matrix, are a view:\n"
         "windows = np.lib.stride_tricks.sliding_window_view(series, 500)",
         Case("from scipy.linalg import toeplitz", "R = toeplitz(r)", says=("solve_toeplitz(r, y)",)),
+        lambda call, _death: len(call.node.args) == 1 and not call.node.keywords,  # symmetric
     ),
     LesserWay(
         ("scipy.cluster.hierarchy.linkage",),

@@ -62,9 +62,9 @@ def _to_records(call: Call, _death: Death) -> bool | Mapping[str, str]:
 
 def _to_series(call: Call, death: Death) -> bool:
     match call.node.args[:1]:
-        case [ast.Lambda(body=ast.Call(func=made))] | [made]:
-            return death.code.qualified(made, call.scope) == "pandas.Series"
-    return False
+        case [ast.Lambda(args=ast.arguments(args=[own]), body=ast.Call(func=made, args=[ast.Name(id=given)]))]:
+            return given == own.arg and death.code.qualified(made, call.scope) == "pandas.Series"
+    return bool(call.node.args) and death.code.qualified(call.node.args[0], call.scope) == "pandas.Series"
 
 
 def _to_lists(call: Call, death: Death) -> bool:

@@ -42,6 +42,7 @@ class CountPairsSparse(Fix):
     SILENT = [
         Case(_CELL.replace("M[ids[a], ids[b]] += 1", "M[0:5, 3] += 1"), line=4),
         Case(_CELL.replace("(n, n)", "n").replace("[ids[a], ids[b]]", "[a]"), line=4),
+        Case(_CELL.replace("+= 1", "+= w"), line=4),
         Case(_CELL + "\nbig = [0] * 10**10", line=5),
     ]
 
@@ -51,6 +52,7 @@ class CountPairsSparse(Fix):
         match None if at is None else at.node:
             case ast.AugAssign(
                 op=ast.Add(),
+                value=ast.Constant(value=1),
                 target=ast.Subscript(value=ast.Name(id=name) as table, slice=ast.Tuple(elts=[row, column])),
             ) if at is not None and not any(isinstance(one, ast.Slice) for one in (row, column)):
                 for one, where in all_origins(table, at.scope, death.code):

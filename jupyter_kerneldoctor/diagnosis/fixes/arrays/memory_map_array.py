@@ -11,6 +11,8 @@ _DEEPEST = 3
 _WRITTEN = (
     "rng.shuffle(X)",
     "for i in ks:\n    part = X[i : i + 9]\n    part -= 1",
+    "X.sort()",
+    "np.subtract(X, m, out=X)",
     "X[0] = 1",
     "X /= 255",
     "np.save('f.npy', X * 2)",
@@ -98,4 +100,9 @@ def _is_written_to(name: str, call: Call) -> bool:
             case ast.Call(func=ast.Attribute(attr="shuffle" | "sort" | "fill"), args=[ast.Name(id=array), *_]):
                 if array in names:
                     return True
+            case (
+                ast.Call(func=ast.Attribute(attr="sort" | "fill" | "partition", value=ast.Name(id=array)))
+                | ast.keyword(arg="out", value=ast.Name(id=array))
+            ) if array in names:
+                return True
     return False

@@ -61,7 +61,7 @@ class WindowsAsView(Fix):
         Case(
             _LIST,
             "X, y = cut(data, 60)",
-            says=("sliding_window_view(data, n, axis=0)", "X = windows[:-1]"),
+            says=("sliding_window_view(data[:, 0], n, axis=0)", "X = windows[:-1]"),
         ),
         Case(
             "import numpy as np",
@@ -108,6 +108,9 @@ def _of_a_list(found: Appended, scope: Scope, death: Death) -> Proposal:
     """Say how windows that are put into a list are taken as a view."""
     series, width = scope.segment(found.part.value), scope.segment(found.width)
     series = f"{series[:-5]}.to_numpy()" if series.endswith(".iloc") else series
+    match found.part.slice:
+        case ast.Tuple(elts=[_, column]) if not isinstance(column, ast.Slice):
+            series += f"[:, {scope.segment(column)}]"
     why = f"{quote(scope.segment(found.part))} is kept for each step: in the array each value is there as often as a "
     why += "window is long. A view of the windows takes no memory; it may only be read."
     snippet = (

@@ -72,12 +72,16 @@ class CloseFigures(Fix):
         ),
         Case(  # what it is handed to does not close it
             _PLT + "\ndef draw(x):\n    fig, ax = plt.subplots()\n    ax.plot(x)\n    return fig",
-            "for i, x in enumerate(xs):\n    if i % 2 == 0:\n        writer.add_figure('x', draw(x), i)\nn = 9",
-            becomes="for i, x in enumerate(xs):\n    if i % 2 == 0:\n        writer.add_figure('x', draw(x), i)\n"
+            "for i, x in enumerate(xs):\n    if i % 2 == 0:\n        log({'x': Image(draw(x))})\nn = 9",
+            becomes="for i, x in enumerate(xs):\n    if i % 2 == 0:\n        log({'x': Image(draw(x))})\n"
             "        plt.close()\n        gc.collect()\nn = 9",
         ),
     ]
     SILENT = [
+        Case(
+            _PLT + "\ndef draw(x):\n    fig = plt.figure()\n    return fig",
+            "for x in xs:\n    w.add_figure('x', draw(x))",
+        ),
         Case(_PLT + "\ndef draw(x):\n    fig = plt.figure()\n    return fig", "for x in xs:\n    figs.append(draw(x))"),
         Case(_PLT, "for i in range(9):\n    fig = plt.figure()\n    plt.close(fig)"),
         Case(_PLT, "fig = plt.figure()\nfor x in xs: plt.plot(x)"),

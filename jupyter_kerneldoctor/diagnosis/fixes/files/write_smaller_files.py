@@ -1,5 +1,8 @@
+import ast
+
 from ...calls import calls_at
 from ...code.notebook import Call
+from ...code.origins import all_origins
 from ...fix import Advice, Case, Death
 
 _WAYS = {
@@ -43,6 +46,7 @@ class WriteSmallerFiles(Advice):
     SILENT = [
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a.csv.gz')", cause="disk-full"),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a', compression='xz')", cause="disk-full"),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a.csv', mode='a')", cause="disk-full"),
         Case("class T:\n    def to_csv(self, path): pass", "T().to_csv('a.csv')", cause="disk-full"),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_parquet('a')", cause="disk-full"),
     ]
@@ -52,11 +56,26 @@ class WriteSmallerFiles(Advice):
         call = next(calls_at(death, *self.functions))
         if "compression" in call.text or any(end in call.text for end in (".gz", ".bz2", ".xz", ".zst", ".zip")):
             return None
-        return {"less": _WAYS[call.name.rpartition(".")[2]].format(table=_table(call))}
+        if call.argument("mode") is not None:
+            return None  # it adds to a file: the snippet would begin it anew each time
+        return {"less": _WAYS[call.name.rpartition(".")[2]].format(table=_table(call, death))}
 
 
-def _table(call: Call) -> str:
+def _table(call: Call, death: Death) -> str:
     if call.name.startswith("numpy."):
         given = call.argument("arr" if call.name.endswith(".save") else "X", 1)
         return "table" if given is None else call.scope.operand(given)
-    return call.text.rpartition(f".{call.name.rpartition('.')[2]}")[0] if "\n" not in call.text else "table"
+    name = call.text.rpartition(f".{call.name.rpartition('.')[2]}")[0] if "\n" not in call.text else "table"
+    return f"{name}.to_frame()" if _is_column(call, death) else name
+
+
+def _is_column(call: Call, death: Death) -> bool:
+    """Whether it is a Series that is written, which has no `to_parquet`."""
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else call.node.func
+    for one, where in all_origins(owner, call.scope, death.code):
+        match one:
+            case ast.Subscript(slice=ast.Constant(value=str())):
+                return True
+            case ast.Call(func=made) if death.code.qualified(made, where) == "pandas.Series":
+                return True
+    return False

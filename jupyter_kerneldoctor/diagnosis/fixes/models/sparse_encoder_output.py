@@ -26,6 +26,13 @@ _TAKE_SPARSE = frozenset(
     }
 )
 _DENSE = frozenset({"values", "to_numpy", "astype"})
+_NEED_DENSE = (
+    *("HistGradientBoostingClassifier", "HistGradientBoostingRegressor", "GaussianNB", "PCA", "PowerTransformer"),
+    *("StandardScaler", "MinMaxScaler", "RobustScaler", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    *("GaussianProcessClassifier", "GaussianProcessRegressor", "IterativeImputer", "AgglomerativeClustering"),
+    *("keras", "tensorflow", "torch"),
+)
+"""What raises an error where it is given a sparse matrix, of scikit-learn and others."""
 _ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"
 
 
@@ -54,6 +61,12 @@ class SparseEncoderOutput(Fix):
         Case(
             _ENCODER + "import pandas as pd",
             "enc = OneHotEncoder(sparse_output=False)\nX = enc.fit_transform(df[['city']])\nX = pd.DataFrame(X)",
+            line=2,
+            says=("scipy.sparse.hstack",),
+        ),
+        Case(  # which takes no sparse matrix
+            _ENCODER + "from sklearn.ensemble import HistGradientBoostingClassifier as Boosting",
+            "enc = OneHotEncoder(sparse_output=False)\nX = enc.fit_transform(df)\nBoosting().fit(X, y)",
             line=2,
             says=("scipy.sparse.hstack",),
         ),
@@ -109,6 +122,8 @@ class SparseEncoderOutput(Fix):
 def _may_be_sparse(run: Call, death: Death) -> bool:
     """Whether all that is done with an encoder's result a sparse matrix can do: models take it, tables do not."""
     name, statement = frame_name(run), run.statement
+    if death.code.has_words(*_NEED_DENSE):
+        return False
     if name is None:
         return isinstance(statement, ast.Expr) and statement.value is run.node
     if not run.scope.is_cell and any(isinstance(one, ast.Return) for one in run.scope.nodes):

@@ -6,9 +6,12 @@ from ...code.scopes import Scope
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
-_SIZES = {"ctypes.memmove": 2, "ctypes.memset": 2, "ctypes.string_at": 1, "ctypes.wstring_at": 1}
+_SIZES = {"ctypes.memmove": 2, "ctypes.memset": 2, "ctypes.string_at": 1}
 """Which argument says how many bytes; what stands before it are addresses."""
-_CHECK = "n = {size}\nif n > {room}:  # the bytes that are there\n    raise ValueError(f'{{n:,}} bytes do not fit')"
+_CHECK = (
+    "wanted = {size}\nif wanted > {room}:  # the bytes that are there\n"
+    "    raise ValueError(f'{{wanted:,}} bytes do not fit')"
+)
 
 
 class FitTheCopy(Fix):
@@ -31,13 +34,13 @@ class FitTheCopy(Fix):
             "import ctypes\nimport numpy as np\nx = np.zeros(9)\nbuf = (ctypes.c_uint8 * 9)()",
             "ctypes.memmove(buf, x.ctypes.data, n * 8)",
             cause="segfault",
-            says=("n = n * 8", "min(ctypes.sizeof(buf), x.nbytes)"),
+            says=("wanted = n * 8", "min(ctypes.sizeof(buf), x.nbytes)"),
         ),
         Case(
             "import ctypes\nbuf = ctypes.create_string_buffer(99)",
             "ctypes.memset(buf, 0, 10**9)",
             cause="segfault",
-            says=("n > ctypes.sizeof(buf)",),
+            says=("wanted > ctypes.sizeof(buf)",),
         ),
     ]
     SILENT = [

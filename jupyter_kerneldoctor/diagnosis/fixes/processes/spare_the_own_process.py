@@ -1,10 +1,11 @@
 import ast
 from collections.abc import Iterator, Sequence
 
+from ...code.calls import plain_names
 from ...code.ending_calls import EndingCall
 from ...code.process_loops import is_of_a_port, sent_to_found, target_of
 from ...code.scopes import Scope
-from ...code.trees import unparse
+from ...code.trees import unparse, walk
 from ...edits import Changes, EditRefusedError, import_as, indent_unit, insert_before
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -39,6 +40,18 @@ class SpareTheOwnProcess(Fix):
             _LOOP.replace(":\n        p", ": p").replace(":\n    if", ": p.kill()\n#"),
             cause="self-kill",
             says=("getpid",),
+        ),
+        Case(
+            "import os, psutil\nfor pid in psutil.pids():\n    psutil.Process(pid).kill()",
+            cause="self-kill",
+            becomes="import os, psutil\nfor pid in psutil.pids():\n    if pid == os.getpid():\n        continue\n"
+            "    psutil.Process(pid).kill()",
+        ),
+        Case(  # not all that is there is a number
+            "import os\nfor d in os.listdir('/proc'):\n    if d.isdigit():\n        os.kill(int(d), 9)",
+            cause="self-kill",
+            becomes="import os\nfor d in os.listdir('/proc'):\n    if d.isdigit():\n"
+            "        if int(d) == os.getpid():\n            continue\n        os.kill(int(d), 9)",
         ),
         Case(_PORT, cause="self-kill", says=("server_close()", "holds the port")),
         Case("!kill -9 $(lsof -t -i:8050)", cause="self-kill", says=("server_close()",)),
@@ -95,9 +108,10 @@ def _spared(scope: Scope, death: Death) -> Iterator[Changes]:
         loop = next(iter(scope.loops_around(call)), None)
         if sent_to_found(call, scope, death.code) is not None and isinstance(loop, ast.For):
             name, imported = import_as(scope, death.code, "os", "os")
-            target = unparse(target_of(call, scope, death.code))
-            is_process = not call.args and target == unparse(loop.target)
-            pid = f"{target}.pid" if is_process else target
-            pid = f"int({pid})" if not is_process and "int" not in pid and "." not in pid else pid
+            target, statement = target_of(call, scope, death.code), scope.statement_of(call)
+            is_process = isinstance(call.func, ast.Attribute) and target is call.func.value
+            pid = f"{unparse(target)}.pid" if is_process else unparse(target)
+            is_made = any(isinstance(one, ast.Call) for one in walk(target))  # `int(line)`: not of each line, perhaps
+            is_known = not is_made and plain_names(target) <= plain_names(loop.target)
             lines = (f"if {pid} == {name}.getpid():", f"{indent_unit(scope, loop)}continue")
-            yield imported + insert_before(scope, loop.body[0], *lines)
+            yield imported + insert_before(scope, loop.body[0] if is_known else statement or loop.body[0], *lines)

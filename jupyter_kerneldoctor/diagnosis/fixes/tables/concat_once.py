@@ -1,9 +1,11 @@
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from ...calls import calls_at, is_of, nodes_at
 from ...code.notebook import Call
 from ...code.origins import Origins, all_origins
+from ...code.scopes import Scope
 from ...code.trees import unparse
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -56,6 +58,7 @@ class ConcatOnce(Fix):
     SILENT = [
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "for i in xs:\n    df.loc[i, 'x'] = f(i)", line=2),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.loc[len(df)] = row"),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "for c in xs:\n    m = df[c] > 3\n    df.loc[m] = 0", line=3),
         Case("import pandas as pd", "df = pd.concat([pd.read_csv(p) for p in paths])"),
         Case("import pandas as pd", "for d in days:\n    df = pd.concat([df, load(d)])\n    show(df)"),
         Case("import pandas as pd", "rows = [pd.DataFrame(r) for r in rs]\nx = pd.concat(rows)\nrows[0].plot()"),
@@ -89,7 +92,7 @@ class ConcatOnce(Fix):
 def _row_by_row(death: Death) -> Iterator[Proposal]:
     """Tell of rows that are put below a table one by one."""
     for statement, scope in nodes_at(death, ast.Assign):
-        table, row = put_below(statement) or (None, None)
+        table, row = put_below(statement, partial(_is_made_empty, scope=scope, death=death)) or (None, None)
         loops = [*scope.loops_around(statement), *([] if scope.is_cell else Origins(death.code).calls_of(scope))]
         if table is None or row is None or not loops or not is_of(("pandas",), table, scope, death):
             continue
@@ -97,9 +100,23 @@ def _row_by_row(death: Death) -> Iterator[Proposal]:
         why = f"{quote(scope.segment(statement))} makes the table anew with one row more, in each round. Keep the rows "
         why += "in a list, and make one table of them; or write them to a file, if that is too much."
         snippet = f"rows = []  # before the loop\n\nrows.append({scope.segment(row)})  # in it\n\n"
-        snippet += f"{name} = pd.DataFrame(rows, columns={name}.columns)  # once, after it"
+        made = f"pd.DataFrame(rows, columns={name}.columns)"
+        if not _is_made_empty(table, scope, death):
+            made = f"pd.concat([{name}, {made}], ignore_index=True)"
+        snippet += f"{name} = {made}  # once, after it"
         yield Proposal((), why, (death.memory.missing_bytes or 0) // 2, snippet=snippet)
         return
+
+
+def _is_made_empty(table: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether a table began without rows: `pd.DataFrame(columns=["a", "b"])`."""
+    for one, where in all_origins(table, scope, death.code):
+        match one:
+            case ast.Call(func=made, args=[], keywords=words) if all(
+                word.arg in ("columns", "dtype") for word in words
+            ):
+                return death.code.qualified(made, where) == "pandas.DataFrame"
+    return False
 
 
 def inner_name(call: ast.Call) -> str:

@@ -56,7 +56,9 @@ class CrossJoinInParts(Advice):
             right = call.argument("right", 0 if method else 1)
             merge, by = merge_of(call, death.code), "how='cross'"
             if merge is not None and has_one_value(merge, call.scope, death.code):
-                left, right, by = merge.left, merge.right, f"on={merge.key}"
+                words = (word for word in call.node.keywords if word.arg in ("on", "left_on", "right_on"))
+                named = ", ".join(f"{word.arg}={call.scope.segment(word.value)}" for word in words)
+                left, right, by = merge.left, merge.right, named or f"on={merge.key}"
             elif getattr(how, "value", None) != "cross":
                 continue
             if left is not None and right is not None:

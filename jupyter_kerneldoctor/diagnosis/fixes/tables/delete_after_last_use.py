@@ -1,9 +1,11 @@
 import ast
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
+from ...code.cellsource import line_of
 from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import Changes, EditRefusedError, insert_after
@@ -17,6 +19,8 @@ _TYPES = ("DataFrame", "Series", "ndarray")
 _KEEPERS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Starred, ast.Return, ast.Yield, ast.AugAssign)
 """What stands around a name that is given on, so that something else holds the object, too."""
 _RUN_LATER = (ast.Lambda, ast.GeneratorExp, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_VIEWS = ("T", "values", "flat", "reshape", "ravel", "view", "squeeze", "transpose", "swapaxes", "to_numpy")
+"""What gives the same numbers in another form: they stay as long as that does."""
 _ADDERS = ("append", "add", "extend", "insert", "put", "setdefault", "update")
 _CELL = "df1 = df.dropna()\ndf2 = df1.assign(k=1)\ndf3 = df2.sort_values('k')\nprint(df3)"
 _HELD = [Held(-0.5, 2, (NamedObject("df1", "pandas.DataFrame", 800 * MIB, grew_bytes=800 * MIB),))]
@@ -56,6 +60,9 @@ class DeleteAfterLastUse(Fix):
         Case("df = load()", _CELL.replace("print(df3)", "print(df3, df1)"), line=3, held=_HELD),
         Case("df = load()", _CELL.replace("df1.assign(k=1)", "f([df1])"), line=3, held=_HELD),  # somebody may keep it
         Case("def show(): print(df1)\ndf = load()", _CELL + "\nshow()", line=3, held=_HELD),
+        Case("df = load()", _CELL + "\n%timeit df1.sum()\nprint(1)", line=3, held=_HELD),
+        Case("df = load()", _CELL.replace("print(df3)", "out = sql('select * from df1')\nout"), line=3, held=_HELD),
+        Case("df = load()", _CELL.replace("df1.assign(k=1)", "df1.reshape(-1, 3)"), line=3, held=_HELD),  # a view
         Case("df = load()", _CELL.replace("df3 =", "f = lambda: df1\ndf3 ="), line=4, held=_HELD),
     ]
 
@@ -66,11 +73,11 @@ class DeleteAfterLastUse(Fix):
         if at is None or not held or at.scope.loops_around(at.node):
             return
         body = at.scope.body
-        here = next((place for place, one in enumerate(body) if one is at.node), None)
-        ends = {name: last for name, last in _last_uses(at.scope, death) if last + 1 < len(body)}
-        gone = [name for name, last in ends.items() if here is not None and last < here and held.get(name)]
+        here = next((place for place, one in enumerate(body) if one is at.node), -1)
+        ends = {name: last for name, last in _last_uses(at.scope, death) if last <= here and last + 1 < len(body)}
+        gone = [name for name, last in ends.items() if last < here and held.get(name)]
         saved = sum(held[name] for name in gone)
-        if saved < missing // 10:
+        if not gone or saved < missing // 10:
             return
         edits: Changes = ()
         with suppress(EditRefusedError):
@@ -103,14 +110,25 @@ def _last_uses(scope: Scope, death: Death) -> Iterator[tuple[str, int]]:
                     if any(isinstance(part, ast.Name) and part.id == name for part in ast.iter_child_nodes(one))
                 ]
                 later = [(place, one) for place, one in users if place > made]
-                is_alone = len(users) == len(later) + 1 and not any(_may_keep(one, name) for _, one in later)
+                is_alone = len(users) == len(later) + 1 and len(scope.bindings.get(name, ())) == 1
+                is_alone = is_alone and not any(_may_keep(one, name) for _, one in later)
                 later_run = any(
                     isinstance(one, _RUN_LATER) and any(getattr(part, "id", "") == name for part in walk(one))
                     for inner in nodes
                     for one in inner
                 )
-                if later and is_alone and not later_run and not (scope.is_cell and _is_global(name, death)):
+                is_asked = _is_in_texts(name, scope, nodes) or (scope.is_cell and _is_global(name, death))
+                if later and is_alone and not (later_run or is_asked):
                     yield name, later[-1][0]
+
+
+def _is_in_texts(name: str, scope: Scope, nodes: list[list[ast.AST]]) -> bool:
+    """Whether a text or a magic names it: `duckdb.sql("select * from df")`, `%timeit df.sum()`."""
+    inner = [one for some in nodes for one in some]
+    texts = [one.value for one in inner if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    magics = (one for one in inner if isinstance(one, ast.Expr | ast.Assign) and isinstance(one.value, ast.Constant))
+    texts += [line_of(scope.tree.source, one.lineno) for one in magics]
+    return any(re.search(rf"\b{name}\b", one) for one in texts)
 
 
 def _may_keep(user: ast.AST, name: str) -> bool:
@@ -122,6 +140,10 @@ def _may_keep(user: ast.AST, name: str) -> bool:
             return given == name
         case ast.keyword():
             return False
+        case ast.Attribute(attr=attr) if attr in _VIEWS:
+            return True
+        case ast.Subscript(slice=ast.Slice() | ast.Tuple()):
+            return True
     return isinstance(user, _KEEPERS)
 
 

@@ -183,7 +183,7 @@ def _whole(death: Death) -> Iterator[Proposal]:
 def _cautions(code: Notebook, guessed: int | None) -> str:
     """Return what to look out for: statistics of each part, and a number of rows that is a guess."""
     found = ""
-    if normalises_batches(code) and not any(True for _ in code.with_text(".eval()")):
+    if normalises_batches(code) and not code.has_text(".eval()"):
         found += " With BatchNorm call `eval()` of the network before: else each part has statistics of its own."
     if guessed is not None:
         found += f" How many rows there are is not known: {guessed} is a number to begin with."

@@ -90,6 +90,11 @@ class DetachCollectedOutputs(Fix):
             becomes="for x in batches:\n    feats.append({key: one.detach() if torch.is_tensor(one) else one "
             "for key, one in step(x).items()})",
         ),
+        Case(  # each of the two is a tensor
+            "import torch\ncell, states = torch.nn.LSTMCell(9, 9), []",
+            "for x in batches:\n    h, c = cell(x)\n    states.append(c)",
+            becomes="for x in batches:\n    h, c = cell(x)\n    states.append(c.detach())",
+        ),
         Case(
             "import torch\nlstm, states = torch.nn.LSTM(9, 9), []",
             "for x in batches:\n    out, h = lstm(x)\n    states.append(h)",
