@@ -76,7 +76,7 @@ describe('the live view', () => {
       '430 MiB left of 1.5 GiB (container limit); cell [7] took 380 MiB.'
     );
     expect(text()).toContain('This kernel 900 MiB, all others 170 MiB');
-    expect(text()).toContain('2 child processes');
+    expect(text()).toContain('2 processes it started');
     expect(text()).toContain('other.ipynbShut down170 MiB');
     expect(all('svg image, svg img, td img')).toEqual([]);
     const cells = () => all('tbody tr').map(row => row.textContent);

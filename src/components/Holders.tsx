@@ -39,8 +39,8 @@ export function Holders({ live }: { live: ILive }): JSX.Element {
             <li>
               <span>
                 {trans._n(
-                  '%1 child process',
-                  '%1 child processes',
+                  '%1 process it started',
+                  '%1 processes it started',
                   children.count
                 )}
               </span>

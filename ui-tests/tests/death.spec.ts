@@ -119,7 +119,8 @@ test('a fix is applied to the cell, undone, and applied also after a reload', as
   await die(page, 1);
   const report = await showWhy(page, 'leaves.ipynb');
 
-  await report.getByRole('button', { name: 'Apply to cell [2]' }).click();
+  // A button of JupyterLab's toolkit.
+  await report.locator('jp-button', { hasText: 'Apply to cell [2]' }).click();
   await expect(report).toContainText('Applied. Undo with Ctrl+Z.');
   const editor = page.locator('.jp-Notebook-cell .cm-content').nth(1);
   await expect(editor).toContainText('raise SystemExit');

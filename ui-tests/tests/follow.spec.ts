@@ -22,8 +22,13 @@ test('the panel follows the notebook in front, unless it is pinned', async ({
     LOAD,
     'import os\nos.abort()'
   ]);
-  await die(page, 1);
+  await run(page, 0, 1);
+  await start(page, 1);
+  // It says why beside JupyterLab's own notice, which still stands there.
   const panel = await showWhy(page, 'dies.ipynb');
+  await expect(panel.getByRole('article')).toContainText('aborted itself');
+  await expectApart(notice(page).locator('.jp-Dialog-content'), panel);
+  await notice(page).getByRole('button', { name: 'Ok' }).click();
   // It would lie above the list.
   await toast(page, 'The restarted kernel').getByRole('button').click();
   expect((await panel.boundingBox())!.width).toBeGreaterThan(340);

@@ -182,6 +182,21 @@ export async function interrupt(page: IJupyterLabPageFixture): Promise<void> {
   await page.request.post(`/api/kernels/${kernel}/interrupt`);
 }
 
+/** Adds to what the server tells of the kernel in front, on its way to the page, which is loaded anew. */
+export async function retell(
+  page: IJupyterLabPageFixture,
+  more: (live: { running: object | null; is_recorded: boolean }) => object
+): Promise<void> {
+  await page.routeWebSocket(/kerneldoctor\/live/, socket => {
+    const server = socket.connectToServer();
+    server.onMessage(message => {
+      const live = JSON.parse(String(message));
+      socket.send(JSON.stringify({ ...live, ...more(live) }));
+    });
+  });
+  await page.reload();
+}
+
 /** JupyterLab's own notice of a death. */
 export function notice(page: IJupyterLabPageFixture): Locator {
   return page.locator('.jp-Dialog', { hasText: 'appears to have died' });

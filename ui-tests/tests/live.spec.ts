@@ -1,9 +1,11 @@
 import { expect } from '@jupyterlab/galata';
+import { Locator } from '@playwright/test';
 import {
   expectAccessible,
   openNotebook,
   openPanel,
   prompt,
+  retell,
   run,
   start,
   toast,
@@ -122,23 +124,23 @@ test('one notification says that memory will not last', async ({
   tmpPath
 }) => {
   // It grows by a small amount; what the server tells is stretched to a shortage on the way.
-  await page.routeWebSocket(/kerneldoctor\/live/, socket => {
-    const server = socket.connectToServer();
-    server.onMessage(message => {
-      const live = JSON.parse(String(message));
-      const lasts = live.running ? { lasts_s: 40, level: 'critical' } : {};
-      socket.send(JSON.stringify({ ...live, ...lasts }));
-    });
-  });
-  await page.reload();
+  await retell(page, ({ running }) =>
+    running ? { lasts_s: 40, level: 'critical' } : { level: 'low' }
+  );
   const grow =
     'import time\nkept = []\nfor i in range(80):\n    kept.append(b"x" * 4_000_000)\n    time.sleep(0.1)';
   await openNotebook(page, tmpPath, 'grows.ipynb', [LOAD, grow]);
   await run(page, 0, 1);
+  // Amber; in both themes it can be read.
+  const status = page.locator('.jp-KernelDoctor-status');
+  await expect(status).toHaveClass(/jp-mod-low/);
+  await expectAccessible(page);
+  expect(await hue(status)).toBeGreaterThan(20);
   await start(page, 1);
   const warning = toast(page, 'Memory is running out');
   await expect(warning).toContainText('cell [2] of grows.ipynb');
-  await expect(page.locator('.jp-KernelDoctor-status')).toHaveClass(/critical/);
+  await expect(status).toHaveClass(/jp-mod-critical/);
+  expect(await hue(status)).toBeLessThan(20);
   await expect(warning).toHaveCount(1);
   await warning.getByRole('button', { name: 'What holds the memory?' }).click();
   await expect(page.locator('#kerneldoctor-panel')).toContainText(
@@ -147,6 +149,48 @@ test('one notification says that memory will not last', async ({
   await prompt(page, 1, '[2]:');
   await expect(warning).toHaveCount(0);
 });
+
+test('processes that the kernel started and graphics cards are shown', async ({
+  page,
+  tmpPath
+}) => {
+  // There need be no graphics card: these two are told of on the way.
+  const card = (index: number, used: number) => ({
+    index,
+    name: 'NVIDIA H200',
+    total_bytes: 150_754_820_096,
+    used_bytes: used,
+    own_bytes: used
+  });
+  await retell(page, () => ({ gpus: [card(0, 120e9), card(1, 0)] }));
+  const child =
+    'import subprocess, sys\nhold = "import time; block = b\'x\' * 90_000_000; time.sleep(300)"\nchild = subprocess.Popen([sys.executable, "-c", hold])';
+  await openNotebook(page, tmpPath, 'holds.ipynb', [
+    LOAD,
+    child,
+    'import time\ntime.sleep(2)\nchild.kill()'
+  ]);
+  const panel = await openPanel(page);
+  await run(page, 0, 1);
+  await run(page, 1, 2);
+  const usage = panel.getByRole('region', { name: 'Memory now' });
+  await expect(usage).toContainText(/1 process it started\s*(8|9|10)\d MiB/);
+  await expect(usage).toContainText('GPU 0 (NVIDIA H200): 28.6 GiB left');
+  await expect(usage).toContainText('GPU 1 (NVIDIA H200): 140 GiB left');
+  await expect(usage.getByRole('meter')).toHaveCount(3);
+  await expectAccessible(page);
+  await run(page, 2, 3);
+  await expect(usage).not.toContainText('it started');
+});
+
+/** Returns the hue of an element's background in degrees: red is 0, yellow 60. */
+async function hue(shown: Locator): Promise<number> {
+  const [red, green, blue] = await shown.evaluate(node =>
+    getComputedStyle(node).backgroundColor.match(/\d+/g)!.map(Number)
+  );
+  expect(red).toBeGreaterThan(Math.max(green, blue));
+  return (60 * (green - blue)) / (red - Math.min(green, blue));
+}
 
 test('the gauge below a cell follows the cells that run, and %%memwatch is drawn', async ({
   page,
