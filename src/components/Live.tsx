@@ -40,7 +40,7 @@ export function Live({ kernel, open }: IProps): JSX.Element | null {
           total={limit.bytes}
           used={live.used_bytes ?? 0}
           own={live.own_bytes ?? 0}
-          label={trans.__('Memory of the %1', plain(limit.name))}
+          label={trans.__('In use of the %1', plain(limit.name))}
         />
       )}
       {cells && timeline && (

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'fs';
 import { expect } from '@jupyterlab/galata';
-import { die, expectAccessible, openNotebook, showWhy, test } from './helpers';
+import { die, openNotebook, showWhy, test } from './helpers';
+import { expectAccessible } from './looks';
 
 const LOAD = '%load_ext kerneldoctor';
 

@@ -1,7 +1,6 @@
 import { expect } from '@jupyterlab/galata';
 import {
   die,
-  expectAccessible,
   openNotebook,
   openPanel,
   prompt,
@@ -11,6 +10,7 @@ import {
   toast,
   test
 } from './helpers';
+import { expectAccessible } from './looks';
 
 const LOAD = '%load_ext kerneldoctor';
 const SEGFAULT = 'import ctypes\nctypes.string_at(0)';

@@ -2,7 +2,6 @@ import { expect } from '@jupyterlab/galata';
 import {
   changeSetting,
   die,
-  expectApart,
   notice,
   openNotebook,
   run,
@@ -11,6 +10,7 @@ import {
   toast,
   test
 } from './helpers';
+import { expectApart } from './looks';
 
 const LOAD = '%load_ext kerneldoctor';
 
@@ -24,10 +24,13 @@ test('the panel follows the notebook in front, unless it is pinned', async ({
   ]);
   await run(page, 0, 1);
   await start(page, 1);
-  // It says why beside JupyterLab's own notice, which still stands there.
+  // It says why while JupyterLab's own notice still stands there: the headline is not below it.
   const panel = await showWhy(page, 'dies.ipynb');
-  await expect(panel.getByRole('article')).toContainText('aborted itself');
-  await expectApart(notice(page).locator('.jp-Dialog-content'), panel);
+  await expect(panel.getByRole('article')).toContainText('os.abort()');
+  await expectApart(
+    notice(page).locator('.jp-Dialog-content'),
+    panel.getByRole('heading', { level: 2 })
+  );
   await notice(page).getByRole('button', { name: 'Ok' }).click();
   // It would lie above the list.
   await toast(page, 'The restarted kernel').getByRole('button').click();

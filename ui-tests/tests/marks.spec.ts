@@ -3,13 +3,13 @@ import { expect } from '@jupyterlab/galata';
 import {
   changeSetting,
   die,
-  expectAccessible,
   openNotebook,
   run,
   showWhy,
   toast,
   test
 } from './helpers';
+import { expectAccessible } from './looks';
 
 // Deaths of an earlier run of this test are listed, too.
 const NAME = `marks-${Date.now()}.ipynb`;
