@@ -46,7 +46,8 @@ def kept_graphs(code: Notebook) -> list[KeptGraph]:
     found = [
         judged
         for one in kept_values(code.running, tensors.origins)
-        if records_graph(one.value, one.scope, code) and (judged := _judge(one, tensors)) is not None
+        if records_graph(one.value, one.scope, code) and not _is_of_one_pass(one)
+        if (judged := _judge(one, tensors)) is not None
     ]
     found += [*_kept_by_hooks(code, tensors), *_averaged(code, tensors)]
     needed = reached_by_gradients(code) if found else set()
@@ -84,6 +85,12 @@ def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
     freed = bool(calls) and not any(call.keeps_graph for call in calls) and bool(own or _is_used_up(kept, tensors))
     freed |= kept.is_trained
     return KeptGraph(kept, scalar or bool(own), scalar, freed, _is_used_as_tensor(kept.container, tensors.code))
+
+
+def _is_of_one_pass(kept: Kept) -> bool:
+    """Whether a network's own `forward` collects it in a local variable: what it gives back has to keep its graph."""
+    scope, name = kept.scope, kept.container
+    return bool(scope.owner) and scope.function == "forward" and name in scope.bindings
 
 
 def _is_graph(node: ast.expr, scope: Scope, tensors: Tensors) -> bool:

@@ -150,8 +150,8 @@ class Tensors:
             return Kind.GRAPH if last == "Parameter" else Kind.MODULE
         if last in known.PLAIN_METHODS:
             return Kind.OTHER
-        if last.endswith("_like"):
-            return Kind.TENSOR  # of the same shape, and nothing else of it
+        if last.endswith("_like") or last in known.CUT_METHODS:
+            return Kind.TENSOR  # of the same shape, and nothing else of it; or indices
         if any(word.arg == "requires_grad" and getattr(word.value, "value", None) is True for word in node.keywords):
             return Kind.GRAPH
         inputs = [one for given in node.args for one in _items(given)]

@@ -116,6 +116,7 @@ class DetachCollectedOutputs(Fix):
         Case(_NET, "for x in batches:\n    feats.append(net(x).detach())"),
         Case(_NET, "with torch.no_grad():\n    for x in batches: feats.append(net(x))"),
         Case(_NET, "for x in batches:\n    feats.append(torch.rand_like(net(x)))"),
+        Case(_NET, "for x in batches:\n    feats.append(torch.multinomial(net(x), 1))"),
         Case(_NET, "for x in batches:\n    with torch.no_grad():\n        out = net(x)\n    feats.append(out)"),
         # the backward pass starts from what was collected
         Case(_NET, "for x in batches:\n    feats.append(net(x))\ntorch.cat(feats).sum().backward()"),
@@ -137,6 +138,14 @@ class DetachCollectedOutputs(Fix):
             "    def forward(self, xs):\n        out = []\n        for x in xs:\n            out.append(self.a(x))\n"
             "        return torch.stack(out)\nnet = Net().to(device)",
             "for x in batches:\n    pred = net(x)\n    loss = ((pred - x) ** 2).mean()\n    loss.backward()",
+        ),
+        # a network that is not trained here may be trained elsewhere: what its layers hand on keeps its graph
+        Case(
+            "import torch\nclass Net(torch.nn.Module):\n    def __init__(self): self.layers = torch.nn.ModuleList()\n"
+            "    def forward(self, x):\n        every = []\n        for layer in self.layers:\n"
+            "            x = x + layer(x)\n            every.append(x)\n        return torch.cat(every)\n"
+            "net = Net().cuda()",
+            "for x in batches:\n    print(net(x).shape)",
         ),
         # each step's graph is freed by its backward pass: the values themselves are what is kept
         Case(_NET, "for x in batches:\n    out = net(x)\n    out.mean().backward()\n    feats.append(out)"),
