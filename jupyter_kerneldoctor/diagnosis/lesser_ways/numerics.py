@@ -1,7 +1,20 @@
 """Signals, linear algebra, interpolation and statistics: mostly SciPy."""
 
+from collections.abc import Mapping
+
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from .way import LesserWay, is_made_by
+
+
+def _column_and_row(call: Call, _death: Death) -> Mapping[str, str] | bool:
+    """Return what a Toeplitz matrix is made of: its first column, or that and its first row."""
+    given = [call.scope.segment(one) for one in call.node.args]
+    if call.node.keywords or len(given) not in (1, 2):
+        return False
+    return {"column": given[0] if len(given) == 1 else f"({', '.join(given)})"}
+
 
 WAYS = (
     LesserWay(
@@ -71,12 +84,12 @@ WAYS = (
         "Calculate with its first column, or a view: no full matrix",
         "writes the same few numbers again and again.",
         "from scipy.linalg import matmul_toeplitz, solve_toeplitz\n\n"
-        "y = matmul_toeplitz({a0}, x)  # the product with a Toeplitz matrix\n"
-        "x = solve_toeplitz({a0}, y)  # and the solution of its equations\n\n"
+        "y = matmul_toeplitz({column}, x)  # the product with a Toeplitz matrix\n"
+        "x = solve_toeplitz({column}, y)  # and, where it is square, the solution of its equations\n\n"
         "# shifted copies of a series, as in a Hankel matrix, are a view:\n"
         "windows = np.lib.stride_tricks.sliding_window_view(series, 500)",
-        Case("from scipy.linalg import toeplitz", "R = toeplitz(r)", says=("solve_toeplitz(r, y)",)),
-        lambda call, _death: len(call.node.args) == 1 and not call.node.keywords,  # symmetric
+        Case("from scipy.linalg import toeplitz", "R = toeplitz(c, r)", says=("solve_toeplitz((c, r), y)",)),
+        _column_and_row,
     ),
     LesserWay(
         ("scipy.cluster.hierarchy.linkage",),
