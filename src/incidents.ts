@@ -10,7 +10,7 @@ export function shownIncident(report: IReport): IIncident | null {
 /** Return what went wrong before somebody ended the kernel, where its headline tells that. */
 export function toldBeforeTheEnd(report: IReport): IIncident | null {
   const told = (incident: IIncident) =>
-    report.headline.startsWith(incident.headline);
+    incident.headline !== '' && report.headline.startsWith(incident.headline);
   return ['died', 'ended'].includes(report.state)
     ? ([...(report.incidents ?? [])].reverse().find(told) ?? null)
     : null;
