@@ -39,7 +39,7 @@ PACKAGES = {
     "tensorflow": "tensorflow-cpu",
 }
 PINS = {"abi": {"pyarrow": "pyarrow==15.0.1", "numpy": "numpy==2.0.2"}, "gui": {"cv2": "opencv-python"}}
-"""pyarrow 15 was built for NumPy 1, and opencv-python brings a Qt of its own: that is the subject of these cases."""
+"""In this order. pyarrow 15 was built for NumPy 1, and opencv-python brings a Qt of its own: that is the subject of these cases."""
 
 
 def main() -> int:
@@ -154,7 +154,7 @@ def _make(directory: Path, modules: Iterable[str], package: str, pins: dict[str,
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     noted = directory / "modules.json"
     have = set(json.loads(noted.read_text())) if noted.exists() else set()
-    for module in sorted(set(modules) - have):
+    for module in sorted(set(modules) - have, key=lambda one: ([*pins].index(one) if one in pins else -1, one)):
         subprocess.run([*pip, pins.get(module, PACKAGES.get(module, module))], check=True)
         have.add(module)
         noted.write_text(json.dumps(sorted(have)))
