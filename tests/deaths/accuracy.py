@@ -39,7 +39,7 @@ PACKAGES = {
     "tensorflow": "tensorflow-cpu",
 }
 PINS = {"abi": {"pyarrow": "pyarrow==15.0.1", "numpy": "numpy==2.0.2"}, "gui": {"cv2": "opencv-python"}}
-"""In this order: pyarrow 15 was built for NumPy 1, and opencv-python brings a Qt of its own, which is what ends these."""
+"""In this order: pyarrow 15 was built for NumPy 1, and opencv-python brings a Qt of its own, which ends the case."""
 
 
 def main() -> int:
