@@ -78,7 +78,7 @@ test('cells are marked, and a death is found again, passed on and deleted', asyn
   await history.getByLabel('Notebook').selectOption({ label: NAME });
   const rows = history.getByRole('listitem');
   await expect(rows).toHaveCount(2);
-  await expect(history).toContainText(/\d recordings, .*: \d+ [KM]iB/);
+  await expect(history).toContainText(/\d recordings, .*: [\d.]+ [KM]iB/);
   await expectAccessible(page);
   await history.getByLabel('Search the history').fill('cell [3]');
   await expect(rows).toHaveCount(1);
