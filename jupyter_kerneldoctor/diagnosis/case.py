@@ -45,7 +45,7 @@ class Case:
         *cells: str | Ran,
         becomes: str | Mapping[int, str] = {},
         says: Sequence[str] = (),
-        cause: str = "oom-cgroup",
+        cause: str | None = None,
         growth: Literal["ramp", "jump"] = "ramp",
         before_mib: int = 200,
         limit_mib: int = 2000,
@@ -65,7 +65,8 @@ class Case:
         says
             What must stand in the title, the reason or the snippet.
         cause
-            The id of the likeliest cause. A kernel that is stuck lives; others are ended by the signal that is usual.
+            The id of the likeliest cause; by default the first that the fix names, or a container's memory limit. A
+            kernel that is stuck lives; others are ended by the signal that is usual.
         line
             The line of the last cell at which it died, where that is known.
         children_mib
@@ -75,9 +76,15 @@ class Case:
         """
         self.sources = tuple(one.source if isinstance(one, Ran) else one for one in cells)
         self.changed = {len(cells): becomes} if isinstance(becomes, str) else dict(becomes)
-        self.says, self.cause, self.limit_mib, self.line = says, cause, limit_mib, line
+        self.says, self.limit_mib, self.line = says, limit_mib, line
+        self.cause, self._names_its_cause = cause or "oom-cgroup", cause is not None
         self.cells, self._growth, self._before_mib = cells, growth, before_mib
         self._recorded, self._children_mib = {"crash": crash, **recorded}, children_mib
+
+    def belongs_to(self, causes: Sequence[str]) -> None:
+        """Let it die of the first of its fix's causes, where it names none itself and that is no family."""
+        if not self._names_its_cause and causes[0] not in list(Family):
+            self.cause = causes[0]
 
     def with_sources(self, *sources: str) -> Case:
         """Return the same case with other text in its cells."""

@@ -79,6 +79,10 @@ class Fix(Rule):
     edits_cure: ClassVar[bool] = False
     """Its edits are all that it asks for, though it would have something to say about them, too: a smaller number."""
 
+    def __init_subclass__(cls) -> None:
+        for case in (*getattr(cls, "FIRES", ()), *getattr(cls, "SILENT", ())):
+            case.belongs_to(cls.causes)
+
     def propose(self, death: Death) -> Iterable[Proposal]:
         """Yield what to change. All that is yielded is one fix: the edits are made together, the words are the first's.
 

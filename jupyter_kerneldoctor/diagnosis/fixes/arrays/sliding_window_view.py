@@ -32,7 +32,6 @@ class SlidingWindowView(Fix):
         Case(
             _STRIDED,
             "w = as_strided(x, shape=(10_000_000, 50), strides=(8, 8))  # é\nw.sum()",
-            cause="segfault",
             becomes="from numpy.lib.stride_tricks import sliding_window_view\n"
             "w = sliding_window_view(x, 50)  # é\nw.sum()",
         ),
@@ -40,7 +39,6 @@ class SlidingWindowView(Fix):
             "import numpy as np\ndef cut(s, n):\n    b = s.strides[0]\n"
             "    return np.lib.stride_tricks.as_strided(s, (s.size, n), (b, b))",
             "cut(audio, 512).mean()",
-            cause="segfault",
             becomes={
                 1: "import numpy as np\ndef cut(s, n):\n    b = s.strides[0]\n"
                 "    return np.lib.stride_tricks.sliding_window_view(s, n)"
@@ -49,15 +47,14 @@ class SlidingWindowView(Fix):
         Case(
             _STRIDED,
             "as_strided(x, (n, 4), (16, 8)).sum()",
-            cause="segfault",
             says=("believes the shape", "sliding_window_view(x, width)[::step]"),
         ),
     ]
     SILENT = [
-        Case(_STRIDED, "w = as_strided(x, (3, 4), (8, 8))", "crash()", cause="segfault"),
-        Case("def as_strided(x, shape): return x", "as_strided(x, (3, 4))", cause="segfault"),
-        Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))"),
-        Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))\ncrash()", cause="segfault", line=2),
+        Case(_STRIDED, "w = as_strided(x, (3, 4), (8, 8))", "crash()"),
+        Case("def as_strided(x, shape): return x", "as_strided(x, (3, 4))"),
+        Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))", cause="oom-cgroup"),
+        Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))\ncrash()", line=2),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

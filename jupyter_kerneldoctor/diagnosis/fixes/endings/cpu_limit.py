@@ -43,11 +43,10 @@ class CpuLimit(Advice):
     )
 
     FIRES = [
-        Case("fit()", cause="cpu-time-limit", system_states=[_HOUR], says=("1 h", "ulimit -t")),
+        Case("fit()", system_states=[_HOUR], says=("1 h", "ulimit -t")),
         Case(
             "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (4, 60))",
             "fit()",
-            cause="cpu-time-limit",
             says=("cell [1], line 2", "RLIMIT_CPU, (3600, hard)"),
         ),
     ]

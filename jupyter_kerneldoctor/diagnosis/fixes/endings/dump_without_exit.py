@@ -25,13 +25,12 @@ class DumpWithoutExit(Fix):
         Case(
             _SET,
             "work()",
-            cause="exit-call",
             exit_code=1,
             becomes={1: "import faulthandler as f\nf.dump_traceback_later(60)"},
             says=("cancel_dump_traceback_later()", "cell [1]"),
         )
     ]
-    SILENT = [Case(_SET, "work()", cause="exit-call", exit_code=3), Case("work()", cause="exit-call", exit_code=1)]
+    SILENT = [Case(_SET, "work()", exit_code=3), Case("work()", exit_code=1)]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Take the argument away where it was given."""

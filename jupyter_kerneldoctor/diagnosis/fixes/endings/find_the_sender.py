@@ -18,7 +18,7 @@ class FindTheSender(Fix):
     id, title, causes = "find-the-sender", "Find out who sent the signal", ("killed-externally",)
     unless_offered = frozenset({"raise-not-kill"})
 
-    FIRES = [Case("import time\ntime.sleep(30)", cause="killed-externally", says=("4242", "UTC", "came"))]
+    FIRES = [Case("import time\ntime.sleep(30)", says=("4242", "UTC", "came"))]
     SILENT = [Case("import time\ntime.sleep(30)", cause="self-kill")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -43,7 +43,6 @@ class RaiseNotKill(Fix):
         Case(
             _CHECK,
             "check(4)",
-            cause="self-kill",
             signal="SIGABRT",
             becomes={1: _CHECK.replace("os.kill(os.getpid(), signal.SIGABRT)", _STOP)},
         ),
@@ -51,7 +50,6 @@ class RaiseNotKill(Fix):
         Case(
             _WATCHDOG,
             "work()",
-            cause="self-kill",
             signal="SIGTERM",
             becomes={1: _WATCHDOG.replace("SIGTERM", "SIGINT")},
         ),
@@ -81,8 +79,8 @@ class RaiseNotKill(Fix):
         ),
     ]
     SILENT = [
-        Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill", signal="SIGKILL"),
-        Case("import os\ndef restart():\n    if x: os.kill(os.getpid(), 9)", "restart()", cause="self-kill"),
+        Case("import os\nos.kill(os.getpid(), 9)", signal="SIGKILL"),
+        Case("import os\ndef restart():\n    if x: os.kill(os.getpid(), 9)", "restart()"),
         Case("solver.run()", cause="abort"),
         Case("import os", "os._exit(3)", cause="exit-call", exit_code=3),
     ]

@@ -30,7 +30,6 @@ class RestartFromTheMenu(Fix):
     FIRES = [
         Case(
             "%pip install humanize\nimport os\nos.kill(os.getpid(), 9)",
-            cause="self-kill",
             says=("Restart Kernel", "os.kill(os.getpid(), 9)"),
         ),
         Case(
@@ -39,7 +38,7 @@ class RestartFromTheMenu(Fix):
             exit_code=0,
             says=("`get_ipython().kernel.do_shutdown(True)`", "%reset -f"),
         ),
-        Case("!kill -9 $PPID", cause="self-kill", says=("`!kill -9 $PPID`",)),
+        Case("!kill -9 $PPID", says=("`!kill -9 $PPID`",)),
     ]
     SILENT = [
         Case("import os\nos._exit(3)", cause="exit-call", exit_code=3),

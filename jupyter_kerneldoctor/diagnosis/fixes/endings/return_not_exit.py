@@ -53,66 +53,57 @@ class ReturnNotExit(Fix):
         Case(
             "rows = []",
             "if not rows: exit()\nprint('ready')",
-            cause="exit-call",
             becomes="if not rows: raise SystemExit(\"Stopped here\")\nprint('ready')",
         ),
         Case(
             "import os as system",
             "!ls\nsystem._exit(3)  # über",
-            cause="exit-call",
             becomes="!ls\nraise SystemExit(3)  # über",
         ),
         Case(
             "from os import _exit\ndef main():\n\tif not data:\n\t\t_exit(0)\n\tplot()",
             "data = []\nmain()",
-            cause="exit-call",
             becomes={1: "from os import _exit\ndef main():\n\tif not data:\n\t\treturn\n\tplot()"},
         ),
         Case(  # what comes after the call must not run, so a return is not enough
             "def check(rows):\n    if not rows:\n        quit()",
             "check([])\nprint('going on')",
-            cause="exit-call",
             becomes={1: 'def check(rows):\n    if not rows:\n        raise SystemExit("Stopped here")'},
         ),
-        Case("x = 0", "x or exit()", cause="exit-call", says=("raise SystemExit",)),
+        Case("x = 0", "x or exit()", says=("raise SystemExit",)),
         Case(
             "import ctypes\nlibc = ctypes.CDLL('./solver.so')",
             "libc.run(4)",
-            cause="exit-call",
             exit_code=3,
             says=("`libc.run(4)`", "a process of its own", "inputs"),
         ),
         Case(
             _WORKER,
             "from joblib import Parallel, delayed\nParallel(2)(delayed(work)(n) for n in range(8))",
-            cause="exit-call",
             alive=True,
             children=[child(901, exit_code=2)],
             becomes={1: _WORKER.replace("os._exit(2)", _RAISE)},
         ),
     ]
     SILENT = [
-        Case("from sys import exit", "exit()", cause="exit-call"),
-        Case("def exit(): print('bye')", "exit()", cause="exit-call"),
-        Case("import os", "if os.fork() == 0:\n    os._exit(0)\nos.wait()", cause="exit-call"),
+        Case("from sys import exit", "exit()"),
+        Case("def exit(): print('bye')", "exit()"),
+        Case("import os", "if os.fork() == 0:\n    os._exit(0)\nos.wait()"),
         Case(  # it is the worker that ends so
             "import os, multiprocessing as mp\ndef work(): os._exit(0)",
             "mp.Process(target=work).start()\nlibrary.close()",
-            cause="exit-call",
         ),
         Case(  # so does what the worker calls, and the run() of a process of one's own
             "import os, multiprocessing as mp\ndef stop(): os._exit(0)\ndef work(x):\n    stop()\n"
             "class Own(mp.Process):\n    def run(self): os._exit(0)",
             "ctx = mp.get_context('fork')\nctx.Process(target=work, args=(1,)).start()\nOwn().start()\nlibrary.close()",
-            cause="exit-call",
         ),
         Case(
             "import os\nfrom functools import partial\nfrom concurrent.futures import ProcessPoolExecutor\n"
             "def work(x): os._exit(0)",
             "with ProcessPoolExecutor(2) as pool:\n    pool.submit(partial(work, 1))\nlibrary.close()",
-            cause="exit-call",
         ),
-        Case("x = 1", "if x: exit()"),
+        Case("x = 1", "if x: exit()", cause="oom-cgroup"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

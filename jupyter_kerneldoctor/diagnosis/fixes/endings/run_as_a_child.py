@@ -30,7 +30,6 @@ class RunAsAChild(Fix):
         Case(
             _CELL.format("[sys.executable, 'train.py', name]"),
             "train('base')",
-            cause="exit-call",
             exit_code=0,
             becomes={
                 1: "import subprocess\nimport os, sys\ndef train(name):\n"
@@ -39,27 +38,24 @@ class RunAsAChild(Fix):
         ),
         Case(
             "import os, subprocess\nos.execvpe('make', ['gmake', '-j4'], env)",
-            cause="exit-call",
             exit_code=2,
             becomes="import os, subprocess\nsubprocess.run(['gmake', '-j4'], executable='make', env=env, check=True)",
         ),
         Case(
             "import os, subprocess\nos.execlp('ls', 'ls', '-l')",
-            cause="exit-call",
             exit_code=0,
             becomes="import os, subprocess\nsubprocess.run(['ls', '-l'], check=True)",
         ),
         Case(
             _CELL.format("['python'] + sys.argv"),
             "train(1)",
-            cause="exit-call",
             exit_code=0,
             says=("Restart Kernel", "do_shutdown(restart=True)"),
         ),
     ]
     SILENT = [
-        Case("import os\nos._exit(3)", cause="exit-call", exit_code=3),
-        Case("import os\nif os.fork() == 0: os.execv('/bin/ls', ['ls'])", cause="exit-call", exit_code=0),
+        Case("import os\nos._exit(3)", exit_code=3),
+        Case("import os\nif os.fork() == 0: os.execv('/bin/ls', ['ls'])", exit_code=0),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

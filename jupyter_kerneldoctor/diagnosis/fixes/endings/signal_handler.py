@@ -44,7 +44,6 @@ class SignalHandler(Fix):
     FIRES = [
         Case(
             "import signal\nsignal.alarm(1)\nwork()",
-            cause="unhandled-signal",
             signal="SIGALRM",
             says=("signal.signal(signal.SIGALRM", "ITIMER_REAL, 0"),
         ),
@@ -52,7 +51,6 @@ class SignalHandler(Fix):
             "import signal\nold = signal.signal(signal.SIGPROF, tick)\n"
             "signal.setitimer(signal.ITIMER_PROF, 1)\nwork()\nsignal.signal(signal.SIGPROF, old)",
             "work()",
-            cause="unhandled-signal",
             signal="SIGPROF",
             becomes={
                 1: "import signal\nold = signal.signal(signal.SIGPROF, tick)\n"
@@ -64,12 +62,11 @@ class SignalHandler(Fix):
         Case(
             "import signal as s\ns.signal(s.SIGPIPE, s.SIG_DFL)",
             "p.stdin.write(text)",
-            cause="unhandled-signal",
             signal="SIGPIPE",
             becomes={1: "import signal as s\ns.signal(s.SIGPIPE, s.SIG_IGN)"},
             says=("BrokenPipeError in place of the dead kernel",),
         ),
-        Case("wait()", cause="unhandled-signal", signal="SIGUSR1", says=("signal.SIGUSR1, lambda", "ready.wait")),
+        Case("wait()", signal="SIGUSR1", says=("signal.SIGUSR1, lambda", "ready.wait")),
     ]
     SILENT = [Case("import signal\nsignal.alarm(1)", cause="killed-externally", signal="SIGTERM")]
 

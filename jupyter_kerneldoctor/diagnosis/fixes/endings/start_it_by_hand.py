@@ -23,9 +23,7 @@ class StartItByHand(Advice):
     unless_offered = frozenset({"reinstall-kernelspec"})
     snippet = "# in a terminal:\n{program} -m ipykernel_launcher\nls *.py; echo $PYTHONPATH; df -h ~ /tmp"
 
-    FIRES = [
-        Case(cause="startup-failure", exit_code=1, says=("# in a terminal", "-m ipykernel_launcher", "PYTHONPATH"))
-    ]
+    FIRES = [Case(exit_code=1, says=("# in a terminal", "-m ipykernel_launcher", "PYTHONPATH"))]
     SILENT = [Case("x = 1", cause="segfault")]
 
     def facts(self, death: Death) -> dict[str, str]:

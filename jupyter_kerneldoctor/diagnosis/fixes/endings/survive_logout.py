@@ -28,8 +28,8 @@ class SurviveLogout(Advice):
         "# systemd-run --user --unit=jupyter jupyter lab"
     )
 
-    FIRES = [Case("train()", cause="killed-externally", signal="SIGHUP", says=("tmux", "nohup", "systemd"))]
-    SILENT = [Case("train()", cause="killed-externally", signal="SIGTERM")]
+    FIRES = [Case("train()", signal="SIGHUP", says=("tmux", "nohup", "systemd"))]
+    SILENT = [Case("train()", signal="SIGTERM")]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Speak up for SIGHUP only."""

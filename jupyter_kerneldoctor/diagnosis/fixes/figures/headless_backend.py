@@ -34,7 +34,6 @@ class HeadlessBackend(Fix):
         Case(
             "import cv2",
             "img = cv2.imread('é.jpg')\ncv2.imshow('x', img)\ncv2.waitKey(0)",
-            cause="no-display",
             becomes="import matplotlib.pyplot as plt\nimg = cv2.imread('é.jpg')\n"
             'plt.imshow(img[..., ::-1] if img.ndim == 3 else img, cmap="gray")\nplt.show()',
             says=("plt.imshow",),
@@ -42,16 +41,14 @@ class HeadlessBackend(Fix):
         Case(
             "x = 1\n%matplotlib qt5  \nimport matplotlib.pyplot as plt",
             "plt.plot([1])",
-            cause="no-display",
             becomes={1: "x = 1\n%matplotlib inline  \nimport matplotlib.pyplot as plt"},
         ),
         Case(
             "from PyQt5.QtWidgets import QApplication",
             "app = QApplication([])",
-            cause="no-display",
             becomes='import os\nos.environ["QT_QPA_PLATFORM"] = "offscreen"\napp = QApplication([])',
         ),
-        Case("import pyvista as pv", "pv.Plotter().show()", cause="no-display", says=("Xvfb", "vtk", "OFF_SCREEN")),
+        Case("import pyvista as pv", "pv.Plotter().show()", says=("Xvfb", "vtk", "OFF_SCREEN")),
     ]
     SILENT = [Case("import cv2\ncv2.imshow('x', y)", cause="segfault")]
 

@@ -28,10 +28,8 @@ class BiggerShm(Advice):
     snippet = "{command}"
 
     FIRES = [
-        Case(
-            _LOADER, cause="shm-exhausted", system_states=[_FULL], says=("has 64 MiB", "num_workers=0", "--shm-size=2g")
-        ),
-        Case("a[:] = 1", cause="shm-exhausted", says=("is full", "memmap")),
+        Case(_LOADER, system_states=[_FULL], says=("has 64 MiB", "num_workers=0", "--shm-size=2g")),
+        Case("a[:] = 1", says=("is full", "memmap")),
     ]
     SILENT = [Case(_LOADER, cause="disk-full", system_states=[_FULL])]
 

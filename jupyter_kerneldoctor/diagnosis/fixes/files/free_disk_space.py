@@ -31,14 +31,13 @@ class FreeDiskSpace(Advice):
     snippet = "!df -h {path}\n!du -xh --max-depth=2 {path} 2>/dev/null | sort -rh | head -20"
 
     FIRES = [
-        Case("m[:] = 1", cause="disk-full", system_states=[_FULL], says=("`/scratch`", "du -xh")),
-        Case("m[:] = 1", cause="disk-full", says=("The disk has no room", "df -h .\n")),
+        Case("m[:] = 1", system_states=[_FULL], says=("`/scratch`", "du -xh")),
+        Case("m[:] = 1", says=("The disk has no room", "df -h .\n")),
         Case(
             "import torch\nfor epoch in range(90):\n    torch.save(net.state_dict(), f'kept/model-{epoch}.pt')",
-            cause="disk-full",
             says=("df -h kept", "a file for each round"),
         ),
-        Case("open('out/a', 'w').write(text)", cause="disk-full", says=("df -h out",)),
+        Case("open('out/a', 'w').write(text)", says=("df -h out",)),
     ]
     SILENT = [Case("m[:] = 1", cause="file-truncated", system_states=[_FULL])]
 

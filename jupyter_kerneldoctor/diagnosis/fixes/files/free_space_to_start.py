@@ -31,8 +31,8 @@ class FreeSpaceToStart(Advice):
         "# export IPYTHONDIR=/other/disk/ipython JUPYTER_RUNTIME_DIR=/other/disk/jupyter"
     )
 
-    FIRES = [Case(cause="startup-failure", exit_code=1, server=_FULL, says=("IPYTHONDIR", "df -h"))]
-    SILENT = [Case("x = 1", cause="disk-full"), Case(cause="startup-failure", exit_code=1)]
+    FIRES = [Case(exit_code=1, server=_FULL, says=("IPYTHONDIR", "df -h"))]
+    SILENT = [Case("x = 1", cause="disk-full"), Case(exit_code=1)]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Speak up only for a kernel that did not start."""

@@ -33,13 +33,12 @@ class PreallocateFile(Advice):
         Case(
             "import numpy as np\ndef make(p):\n    return np.memmap(p, dtype='f4', mode='w+', shape=(10**9, 2))",
             "m = make('/data/x')\nm[:] = 1",
-            cause="disk-full",
             says=("open(p, 'wb')", "posix_fallocate"),
         )
     ]
     SILENT = [
         Case("import numpy as np", "m = np.memmap('x', mode='w+', shape=9)", cause="segfault"),
-        Case("import numpy as np", "np.save('x', a)", cause="disk-full"),
+        Case("import numpy as np", "np.save('x', a)"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

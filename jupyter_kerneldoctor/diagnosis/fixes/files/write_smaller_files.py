@@ -38,17 +38,16 @@ class WriteSmallerFiles(Advice):
         Case(
             "import pandas as pd\ndf = pd.DataFrame(a)",
             "df.to_csv('out/big.csv')",
-            cause="disk-full",
             says=("df.to_parquet(", ".csv.gz", "float_format"),
         ),
-        Case("import numpy as np", "np.save('x.npy', x)", cause="disk-full", says=("table=x.astype(",)),
+        Case("import numpy as np", "np.save('x.npy', x)", says=("table=x.astype(",)),
     ]
     SILENT = [
-        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a.csv.gz')", cause="disk-full"),
-        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a', compression='xz')", cause="disk-full"),
-        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a.csv', mode='a')", cause="disk-full"),
-        Case("class T:\n    def to_csv(self, path): pass", "T().to_csv('a.csv')", cause="disk-full"),
-        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_parquet('a')", cause="disk-full"),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a.csv.gz')"),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a', compression='xz')"),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_csv('a.csv', mode='a')"),
+        Case("class T:\n    def to_csv(self, path): pass", "T().to_csv('a.csv')"),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_parquet('a')"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

@@ -40,7 +40,6 @@ class WriteThenRename(Advice):
         Case(
             "import numpy as np\nm = np.memmap('state.dat', mode='r')",
             "small.tofile('state.dat')\nm.sum()",
-            cause="file-truncated",
             system_states=[_SHRUNK],
             becomes={1: "import numpy as np\nm = np.array(np.memmap('state.dat', mode='r'))"},
             says=("`/w/state.dat`", "os.replace(new, '/w/state.dat')", "`small.tofile('state.dat')`"),
@@ -48,10 +47,9 @@ class WriteThenRename(Advice):
         Case(
             "import numpy as np\nP = 'x.npy'\ndef get(): return np.load(P, mmap_mode='r')",
             "a = get()\nnp.save(P, a * 2)\na.sum()",
-            cause="file-truncated",
             becomes={1: "import numpy as np\nP = 'x.npy'\ndef get(): return np.load(P)"},
         ),
-        Case("m.sum()", cause="file-truncated", says=("A mapped file", "path + '.new'")),
+        Case("m.sum()", says=("A mapped file", "path + '.new'")),
     ]
     SILENT = [Case("m.sum()", cause="disk-full", system_states=[_SHRUNK])]
 

@@ -29,13 +29,12 @@ class CudaAfterFork(Advice):
         Case(
             _LOADER + "ds = OnCard()",
             "for x in DataLoader(ds, num_workers=4): net(x)",
-            cause="fork-unsafe",
             says=("num_workers=4", "multiprocessing_context='spawn'"),
         )
     ]
     SILENT = [
-        Case("import multiprocessing as mp", "mp.Pool(4).map(f, x)", cause="fork-unsafe"),
-        Case(_LOADER, "for x in DataLoader(ds, multiprocessing_context='spawn'): net(x)", cause="fork-unsafe"),
+        Case("import multiprocessing as mp", "mp.Pool(4).map(f, x)"),
+        Case(_LOADER, "for x in DataLoader(ds, multiprocessing_context='spawn'): net(x)"),
         Case(_LOADER, "for x in DataLoader(ds, num_workers=4): net(x)", cause="hang"),
     ]
 

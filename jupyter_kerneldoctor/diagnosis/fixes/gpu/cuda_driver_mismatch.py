@@ -31,12 +31,11 @@ class CudaDriverMismatch(Advice):
     FIRES = [
         Case(
             "x.cuda()",
-            cause="driver-mismatch",
             gpu_driver=_OLD,
             frameworks=[_NEW],
             says=("driver 470.82.01 knows CUDA up to 11.4", "built for CUDA 12.4", "cu118"),
         ),
-        Case("x.cuda()", cause="driver-mismatch", says=("do not fit",)),
+        Case("x.cuda()", says=("do not fit",)),
     ]
     SILENT = [Case("x.cuda()", cause="gpu-oom", gpu_driver=_OLD)]
 

@@ -26,5 +26,5 @@ class CudaLaunchBlocking(Advice):
         "print(labels.min(), labels.max())"
     )
 
-    FIRES = [Case("loss.backward()", cause="gpu-illegal-access", says=("CUDA_LAUNCH_BLOCKING", "Restart"))]
+    FIRES = [Case("loss.backward()", says=("CUDA_LAUNCH_BLOCKING", "Restart"))]
     SILENT = [Case("loss.backward()", cause="gpu-oom")]

@@ -29,12 +29,8 @@ class ExpandableSegments(Advice):
         'os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True"  # before 2.9: PYTORCH_CUDA_ALLOC_CONF'
     )
 
-    FIRES = [
-        Case(
-            "x = net(y)", cause="gpu-oom", frameworks=[torch_memory(9 * GIB, 20 * GIB)], gpus=[CARD], says=("11.0 GiB",)
-        )
-    ]
-    SILENT = [Case("import torch", "x = net(y)", cause="gpu-oom")]
+    FIRES = [Case("x = net(y)", frameworks=[torch_memory(9 * GIB, 20 * GIB)], gpus=[CARD], says=("11.0 GiB",))]
+    SILENT = [Case("import torch", "x = net(y)")]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Say how much was reserved in vain, where that is an eighth of the card's memory and more."""

@@ -30,9 +30,9 @@ class GpuPowerAndCooling(Advice):
     )
 
     FIRES = [
-        Case("train()", cause="gpu-hardware", gpu_samples=[_HOT], says=("93 °C", "-i 0 -pl 278")),
-        Case("train()", cause="gpu-hardware", xids=[Xid(-1.0, 79, 1)], says=("fell off the bus", "-i 1")),
-        Case("train()", cause="gpu-hardware", xids=[Xid(-1.0, 48, 0)], says=("warranty",)),
+        Case("train()", gpu_samples=[_HOT], says=("93 °C", "-i 0 -pl 278")),
+        Case("train()", xids=[Xid(-1.0, 79, 1)], says=("fell off the bus", "-i 1")),
+        Case("train()", xids=[Xid(-1.0, 48, 0)], says=("warranty",)),
     ]
     SILENT = [Case("train()", cause="gpu-oom", gpu_samples=[_HOT])]
 

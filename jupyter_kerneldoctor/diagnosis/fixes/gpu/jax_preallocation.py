@@ -23,5 +23,5 @@ class JaxPreallocation(Advice):
         '# or a part of the card: os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"] = ".5"'
     )
 
-    FIRES = [Case("import jax\nx = jax.numpy.ones(9)", cause="gpu-oom", says=("PREALLOCATE",))]
-    SILENT = [Case("import os\nos.environ['XLA_PYTHON_CLIENT_PREALLOCATE'] = 'false'\nimport jax", cause="gpu-oom")]
+    FIRES = [Case("import jax\nx = jax.numpy.ones(9)", says=("PREALLOCATE",))]
+    SILENT = [Case("import os\nos.environ['XLA_PYTHON_CLIENT_PREALLOCATE'] = 'false'\nimport jax")]

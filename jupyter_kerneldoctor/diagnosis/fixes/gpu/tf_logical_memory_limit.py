@@ -31,8 +31,8 @@ class TfLogicalMemoryLimit(Advice):
         ")"
     )
 
-    FIRES = [Case("import tensorflow as tf", cause="gpu-oom", gpus=[CARD], gpu_samples=[_SHARED], says=("=14745",))]
-    SILENT = [Case("import tensorflow as tf", cause="gpu-oom")]
+    FIRES = [Case("import tensorflow as tf", gpus=[CARD], gpu_samples=[_SHARED], says=("=14745",))]
+    SILENT = [Case("import tensorflow as tf")]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Say how many MiB are left, where others hold some."""

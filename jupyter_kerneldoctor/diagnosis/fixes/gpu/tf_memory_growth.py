@@ -26,5 +26,5 @@ class TfMemoryGrowth(Advice):
         "    tf.config.experimental.set_memory_growth(gpu, True)"
     )
 
-    FIRES = [Case("import tensorflow as tf\nx = tf.ones(9)", cause="gpu-oom", says=("set_memory_growth",))]
-    SILENT = [Case("import tensorflow as tf\ntf.config.experimental.set_memory_growth(gpu, True)", cause="gpu-oom")]
+    FIRES = [Case("import tensorflow as tf\nx = tf.ones(9)", says=("set_memory_growth",))]
+    SILENT = [Case("import tensorflow as tf\ntf.config.experimental.set_memory_growth(gpu, True)")]

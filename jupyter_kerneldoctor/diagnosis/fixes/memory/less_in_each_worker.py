@@ -94,10 +94,9 @@ class LessInEachWorker(Fix):
             says=("memory_limit",),
         ),
         Case("import ray", "ray.get(r)", cause="oom-userspace", alive=True, children=[child(9, signal="SIGKILL")]),
-        Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True, children=[child(9, signal="SIGKILL")]),
+        Case("r = pool.map(f, x)", alive=True, children=[child(9, signal="SIGKILL")]),
         Case(
             "table = spark.range(10**9).toPandas()",
-            cause="oom-cgroup",
             alive=True,
             children=[replace(child(9, signal="SIGKILL"), name="java")],
             says=(".limit(1000)",),
@@ -106,16 +105,15 @@ class LessInEachWorker(Fix):
             "from torch.utils.data import DataLoader, Dataset\nclass Scans(Dataset):\n"
             "    def __getitem__(self, i):\n        self.seen = self.seen + [load(i)]",
             "for x in DataLoader(Scans(), num_workers=2): pass",
-            cause="oom-cgroup",
             alive=True,
             children=[child(9, signal="SIGKILL")],
             says=("`self.seen`", "cell [1], line 4"),
         ),
     ]
     SILENT = [
-        Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True, children=[child(9, signal="SIGTERM")]),
+        Case("r = pool.map(f, x)", alive=True, children=[child(9, signal="SIGTERM")]),
         Case("import ray", "ray.get(r)"),
-        Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True),
+        Case("r = pool.map(f, x)", alive=True),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

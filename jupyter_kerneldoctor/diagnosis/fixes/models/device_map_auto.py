@@ -24,10 +24,10 @@ class DeviceMapAuto(Advice):
     )
     snippet = 'model = {load_function}(…, device_map="auto", max_memory={{0: "20GiB", "cpu": "48GiB"}})'
 
-    FIRES = [Case(_LOAD, "model = AutoModel.from_pretrained(name).cuda()", cause="gpu-oom")]
+    FIRES = [Case(_LOAD, "model = AutoModel.from_pretrained(name).cuda()")]
     SILENT = [
-        Case(_LOAD, "model = AutoModel.from_pretrained(name, device_map='auto')", cause="gpu-oom"),
-        Case(_LOAD, "x = AutoModel", cause="gpu-oom"),
+        Case(_LOAD, "model = AutoModel.from_pretrained(name, device_map='auto')"),
+        Case(_LOAD, "x = AutoModel"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

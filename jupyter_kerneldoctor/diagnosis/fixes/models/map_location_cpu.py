@@ -21,11 +21,10 @@ class MapLocationCpu(SetArgument):
             "import torch",
             "net.load_state_dict(torch.load(path))",
             becomes='net.load_state_dict(torch.load(path, map_location="cpu"))',
-            cause="gpu-oom",
         )
     ]
     SILENT = [
-        Case("import torch", "torch.load(path, map_location=device)", cause="gpu-oom"),
-        Case("import torch", "torch.load(path, 'cpu')", cause="gpu-oom"),
-        Case("import pickle", "pickle.load(f)", cause="gpu-oom"),
+        Case("import torch", "torch.load(path, map_location=device)"),
+        Case("import torch", "torch.load(path, 'cpu')"),
+        Case("import pickle", "pickle.load(f)"),
     ]

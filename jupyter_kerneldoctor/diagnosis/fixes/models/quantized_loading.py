@@ -30,10 +30,10 @@ class QuantizedLoading(Advice):
         "model = {load_function}(…, quantization_config=config)"
     )
 
-    FIRES = [Case(_LOAD, "model = AutoModel.from_pretrained(name)", cause="gpu-oom")]
+    FIRES = [Case(_LOAD, "model = AutoModel.from_pretrained(name)")]
     SILENT = [
-        Case(_LOAD, "model = AutoModel.from_pretrained(name, quantization_config=q)", cause="gpu-oom"),
-        Case(_LOAD, "AutoModel.from_pretrained(n)(x).loss.backward()", cause="gpu-oom"),
+        Case(_LOAD, "model = AutoModel.from_pretrained(name, quantization_config=q)"),
+        Case(_LOAD, "AutoModel.from_pretrained(n)(x).loss.backward()"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

@@ -24,12 +24,12 @@ class AddressOfOwnMemory(Fix):
     causes = ("segfault",)
 
     FIRES = [
-        Case("import ctypes\ndef read(p): return ctypes.string_at(p, 8)", "read(9)", cause="segfault", says=("9",)),
-        Case("import ctypes", "ctypes.memset(8, 1, 4)", cause="segfault", says=("It is 8 here", "(buffer), 1, 4)")),
+        Case("import ctypes\ndef read(p): return ctypes.string_at(p, 8)", "read(9)", says=("9",)),
+        Case("import ctypes", "ctypes.memset(8, 1, 4)", says=("It is 8 here", "(buffer), 1, 4)")),
     ]
     SILENT = [
-        Case("import ctypes", "ctypes.string_at(0)", cause="segfault"),  # another fix knows the null pointer
-        Case("import ctypes\nx = [1]\np = id(x) + 8", "ctypes.string_at(p)", cause="segfault"),
+        Case("import ctypes", "ctypes.string_at(0)"),  # another fix knows the null pointer
+        Case("import ctypes\nx = [1]\np = id(x) + 8", "ctypes.string_at(p)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

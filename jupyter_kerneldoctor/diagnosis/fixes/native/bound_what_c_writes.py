@@ -76,14 +76,13 @@ class BoundWhatCWrites(Fix):
     words_stay = True
 
     FIRES = [
-        Case(_LIBC, "libc.strcpy(p, text.encode())", cause="heap-corruption", says=("the room that `p`", "len(data)")),
-        Case(_LIBC, "libc.free(p)\nlibc.free(p)", cause="heap-corruption", says=("p = None",)),
-        Case(_LIBC, "libc.free(p + 16)", cause="heap-corruption", says=("no address within it",)),
-        Case("import geo", "geo.fill(9)", cause="heap-corruption", says=("MALLOC_CHECK_=3",)),
+        Case(_LIBC, "libc.strcpy(p, text.encode())", says=("the room that `p`", "len(data)")),
+        Case(_LIBC, "libc.free(p)\nlibc.free(p)", says=("p = None",)),
+        Case(_LIBC, "libc.free(p + 16)", says=("no address within it",)),
+        Case("import geo", "geo.fill(9)", says=("MALLOC_CHECK_=3",)),
         Case(
             _CFFI + "C.fclose(self.file)",
             "f = File(b'x')\nf.close()\nf.close()",
-            cause="heap-corruption",
             signal="SIGABRT",
             output="free(): double free detected in tcache 2\n",
             becomes={
@@ -93,7 +92,6 @@ class BoundWhatCWrites(Fix):
         Case(
             _LIBC,
             "libc.strcpy(p, text.encode())\nlibc.free(p)",
-            cause="heap-corruption",
             signal="SIGABRT",
             line=2,
             output="free(): invalid next size (fast)\n",
@@ -102,7 +100,6 @@ class BoundWhatCWrites(Fix):
         Case(
             "import ctypes\nlib = ctypes.CDLL('./stats.so')",
             "lib.mean_of(label.encode(), block, 3)",
-            cause="heap-corruption",
             signal="SIGABRT",
             line=1,
             output="*** stack smashing detected ***: terminated\n",
@@ -112,7 +109,7 @@ class BoundWhatCWrites(Fix):
     SILENT = [
         Case("import geo", "geo.fill(9)", cause="segfault"),
         Case(_LIBC, "libc.memset(p, 0, 9)", cause="segfault"),  # its length is written there: the address is wrong
-        Case("x = [0] * 10**9"),
+        Case("x = [0] * 10**9", cause="oom-cgroup"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

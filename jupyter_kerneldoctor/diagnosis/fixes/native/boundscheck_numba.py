@@ -38,7 +38,6 @@ class BoundscheckNumba(Advice):
         Case(
             _COMPILED,
             "fill(np.zeros(10), 10**7)",
-            cause="segfault",
             becomes={1: _COMPILED.replace("@njit", "@njit(boundscheck=True)")},
             says=("@njit(boundscheck=True)", "`fill`"),
         ),
@@ -54,10 +53,10 @@ class BoundscheckNumba(Advice):
         ),
     ]
     SILENT = [
-        Case("from numba import njit\n@njit\ndef add(a, b): return a + b", "add(1, 2)", cause="segfault"),
-        Case("from numba import njit\n@njit(boundscheck=True)\ndef f(a): a[0] = 1", "f(x)", cause="segfault"),
-        Case("def njit(f): return f\n@njit\ndef f(a): a[0] = 1", "f(x)", cause="segfault"),
-        Case(_COMPILED, "fill(a, 9)"),
+        Case("from numba import njit\n@njit\ndef add(a, b): return a + b", "add(1, 2)"),
+        Case("from numba import njit\n@njit(boundscheck=True)\ndef f(a): a[0] = 1", "f(x)"),
+        Case("def njit(f): return f\n@njit\ndef f(a): a[0] = 1", "f(x)"),
+        Case(_COMPILED, "fill(a, 9)", cause="oom-cgroup"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

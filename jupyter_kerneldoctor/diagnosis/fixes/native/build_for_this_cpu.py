@@ -34,7 +34,6 @@ class BuildForThisCpu(Advice):
     FIRES = [
         Case(
             "import tensorflow as tf",
-            cause="illegal-instruction",
             signal="SIGILL",
             system_states=[SystemState(-1, "start", cpu_flags=("sse4_1",))],
             says=("AVX", "--no-binary tensorflow"),
@@ -42,7 +41,6 @@ class BuildForThisCpu(Advice):
         Case(
             "from numba import njit\n@njit(cache=True)\ndef f(x): return x",
             "f(1)",
-            cause="illegal-instruction",
             says=("__pycache__", "another machine"),
         ),
     ]

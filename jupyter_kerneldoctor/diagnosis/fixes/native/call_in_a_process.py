@@ -38,20 +38,20 @@ class CallInAProcess(Fix):
     unless_offered = frozenset({"bound-what-c-writes"})
 
     FIRES = [
-        Case("import geo", "area = geo.area(shape, 3)", cause="segfault", says=("return geo.area(shape, 3)",)),
+        Case("import geo", "area = geo.area(shape, 3)", says=("return geo.area(shape, 3)",)),
         Case("import geo\nindex = geo.Index()", "index.build(x)", cause="abort", says=("return index.build(x)",)),
-        Case("import geo", "print('now')\ngeo.area(shape)", cause="segfault", says=("return geo.area(shape)",)),
-        Case("v = as_strided(x, shape=(9, 9))", "v.sum(axis=0)", cause="segfault", says=("return v.sum(axis=0)",)),
-        Case("make(x).build(y)", cause="segfault", says=("return make(x).build(y)",)),
+        Case("import geo", "print('now')\ngeo.area(shape)", says=("return geo.area(shape)",)),
+        Case("v = as_strided(x, shape=(9, 9))", "v.sum(axis=0)", says=("return v.sum(axis=0)",)),
+        Case("make(x).build(y)", says=("return make(x).build(y)",)),
     ]
     SILENT = [
-        Case("x = 1", cause="segfault"),
-        Case("import torch", "m.cuda()", cause="segfault"),
-        Case("f(x)"),
-        Case("import time", "time.sleep(1)", cause="segfault"),
-        Case("totals = list(pool.map(f, parts))", cause="segfault"),
+        Case("x = 1"),
+        Case("import torch", "m.cuda()"),
+        Case("f(x)", cause="oom-cgroup"),
+        Case("import time", "time.sleep(1)"),
+        Case("totals = list(pool.map(f, parts))"),
         Case("import os\nos.abort()", cause="abort"),
-        Case("import geo", "index = geo.Index()\nindex.build(x)", cause="segfault"),
+        Case("import geo", "index = geo.Index()\nindex.build(x)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -40,15 +40,14 @@ class CheckAllocation(Advice):
         Case(
             _LIBC,
             "for i in range(99):\n    p = libc.malloc(256 << 20)\n    libc.memset(p, 1, 4096)",
-            cause="segfault",
             system_states=_LIMITED,
             says=("3.0 GiB", "ulimit -v", "if not p:", "NULL"),
         )
     ]
     SILENT = [
-        Case(_LIBC, "p = libc.malloc(256 << 20)\nlibc.memset(p, 1, 4096)", cause="segfault"),
-        Case(_LIBC, "p = libc.malloc(9)\nif not p: stop()\nuse(p)", cause="segfault", system_states=_LIMITED),
-        Case(_LIBC, "libc.strlen(0)", cause="segfault", system_states=_LIMITED),
+        Case(_LIBC, "p = libc.malloc(256 << 20)\nlibc.memset(p, 1, 4096)"),
+        Case(_LIBC, "p = libc.malloc(9)\nif not p: stop()\nuse(p)", system_states=_LIMITED),
+        Case(_LIBC, "libc.strlen(0)", system_states=_LIMITED),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

@@ -60,12 +60,11 @@ class CtypesSignatures(Fix):
         Case(
             "from ctypes import CDLL\nlib = CDLL('./geo.so')",
             "p = lib.make(3, 2.5, b'x')\nlib.area(p)",
-            cause="segfault",
             line=1,
             says=("lib.make.argtypes = [ctypes.c_int, ctypes.c_double, ctypes.c_char_p]", "lib.make.restype"),
         ),
-        Case("import ctypes as c", "c.string_at(0)", cause="segfault", says=("null", "cell [2], line 1")),
-        Case("import ctypes", "ctypes.string_at(p)", cause="segfault", says=("if not p:\n    raise",)),
+        Case("import ctypes as c", "c.string_at(0)", says=("null", "cell [2], line 1")),
+        Case("import ctypes", "ctypes.string_at(p)", says=("if not p:\n    raise",)),
         Case(
             _LIBC,
             "p = libc.malloc(100_000_000)\nlibc.free(p)",
@@ -77,7 +76,6 @@ class CtypesSignatures(Fix):
             "%%writefile tree.c\ntree *tree_new(int n) {\n}\nvoid tree_add(tree *t, int k, const char *s, float w[]){}",
             _TREE,
             "Tree()[1] = w",
-            cause="segfault",
             crash=crash_report("Segmentation fault", (cell_file(_TREE), 7, "__setitem__")),
             becomes={
                 2: _TREE.replace(
@@ -90,12 +88,12 @@ class CtypesSignatures(Fix):
             says=("`self.lib.tree_new`", "upper half"),
         ),
         # the result is used: an address may have lost its upper half
-        Case(_LIBRARY + "lib.make.argtypes = []", "p = lib.make()", cause="segfault", says=("restype",)),
+        Case(_LIBRARY + "lib.make.argtypes = []", "p = lib.make()", says=("restype",)),
     ]
     SILENT = [
-        Case(_LIBRARY + "lib.area.argtypes = []\nlib.area.restype = ctypes.c_int", "lib.area()", cause="segfault"),
-        Case("lib = load()", "lib.area(1)", cause="segfault"),
-        Case(_LIBRARY + "lib.make.argtypes = lib.make.restype = T,", "lib.make().name.decode()", cause="segfault"),
+        Case(_LIBRARY + "lib.area.argtypes = []\nlib.area.restype = ctypes.c_int", "lib.area()"),
+        Case("lib = load()", "lib.area(1)"),
+        Case(_LIBRARY + "lib.make.argtypes = lib.make.restype = T,", "lib.make().name.decode()"),
         Case(  # freed twice
             _LIBC + "libc.malloc.restype = libc.free.argtypes = ctypes.c_void_p, ",
             "libc.free(p)\nlibc.free(p)",
@@ -108,20 +106,19 @@ class CtypesSignatures(Fix):
             "libc.strcpy(buffer, b'x' * 999)",
             cause="heap-corruption",
         ),
-        Case(_LIBC, "libc.raise_(11)", cause="segfault"),
+        Case(_LIBC, "libc.raise_(11)"),
         # the buffer reaches the function that calls the library, in a parameter or an attribute
         Case(
             _LIBC + "class Line:\n    def __init__(self): self.buffer = ctypes.create_string_buffer(8)\n"
             "    def fill(self): libc.strcpy(self.buffer, b'x' * 999)\ndef fill(b): libc.strcpy(b, b'x' * 999)",
             "fill((ctypes.c_char * 8)())\nLine().fill()",
-            cause="segfault",
         ),
         # the address is known, and it is not 0: a check would find nothing
-        Case("import ctypes\naddress = 1", "ctypes.string_at(address)", cause="segfault"),
-        Case("import ctypes\ndef read(address): return ctypes.string_at(address, 8)", "read(16)", cause="segfault"),
-        Case("import ctypes\nx = [1]\np = id(x) + 8", "ctypes.string_at(p)", cause="segfault"),
+        Case("import ctypes\naddress = 1", "ctypes.string_at(address)"),
+        Case("import ctypes\ndef read(address): return ctypes.string_at(address, 8)", "read(16)"),
+        Case("import ctypes\nx = [1]\np = id(x) + 8", "ctypes.string_at(p)"),
         Case("import ctypes", "ctypes.memset(p, 1, 4)", cause="heap-corruption"),
-        Case("import ctypes", "ctypes.string_at(0)"),
+        Case("import ctypes", "ctypes.string_at(0)", cause="oom-cgroup"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -33,21 +33,19 @@ class FitTheCopy(Fix):
         Case(
             "import ctypes\nimport numpy as np\nx = np.zeros(9)\nbuf = (ctypes.c_uint8 * 9)()",
             "ctypes.memmove(buf, x.ctypes.data, n * 8)",
-            cause="segfault",
             says=("wanted = n * 8", "min(ctypes.sizeof(buf), x.nbytes)"),
         ),
         Case(
             "import ctypes\nbuf = ctypes.create_string_buffer(99)",
             "ctypes.memset(buf, 0, 10**9)",
-            cause="segfault",
             says=("wanted > ctypes.sizeof(buf)",),
         ),
     ]
     SILENT = [
-        Case("import ctypes\np = lib.find()", "ctypes.string_at(p, 9)", cause="segfault"),  # the address may be wrong
-        Case("import ctypes", "ctypes.string_at(0, 9)", cause="segfault"),
-        Case("import ctypes\nbuf = (ctypes.c_char * 9)()", "ctypes.string_at(buf)", cause="segfault"),
-        Case("def memset(p, c, n): pass", "memset(buf, 0, 9)", cause="segfault"),
+        Case("import ctypes\np = lib.find()", "ctypes.string_at(p, 9)"),  # the address may be wrong
+        Case("import ctypes", "ctypes.string_at(0, 9)"),
+        Case("import ctypes\nbuf = (ctypes.c_char * 9)()", "ctypes.string_at(buf)"),
+        Case("def memset(p, c, n): pass", "memset(buf, 0, 9)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -36,21 +36,19 @@ class FitTheView(Fix):
         Case(
             _ARROW.format("n * 8"),
             "total(b)",
-            cause="segfault",
             becomes={1: _ARROW.format("v.nbytes")},
             says=("`v.nbytes`", "error in place of a crash"),
         ),
         Case(
             "import ctypes, numpy as np\ndef frame(p): return np.ctypeslib.as_array(p, shape=(h, w, 3))",
             "frame(camera.grab()).mean()",
-            cause="segfault",
             says=("as_array(p, shape=(h, w, 3))", "bytes are there", "itemsize"),
         ),
     ]
     SILENT = [
-        Case("import numpy as np\na = np.ndarray((3, 4))", "lib.run(a)", cause="segfault"),
-        Case(_ARROW.format("v.nbytes"), "total(b)", cause="segfault"),
-        Case("import numpy as np\na = np.ctypeslib.as_array(buffer)", "lib.run(a)", cause="segfault"),
+        Case("import numpy as np\na = np.ndarray((3, 4))", "lib.run(a)"),
+        Case(_ARROW.format("v.nbytes"), "total(b)"),
+        Case("import numpy as np\na = np.ctypeslib.as_array(buffer)", "lib.run(a)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

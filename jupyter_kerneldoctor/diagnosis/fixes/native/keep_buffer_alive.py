@@ -52,14 +52,12 @@ class KeepBufferAlive(Advice):
             "import ctypes, mmap, numpy as np\nm = mmap.mmap(-1, 4096)\nc = (ctypes.c_char * 4096).from_buffer(m)\n"
             "at = ctypes.addressof(c)\ndel c\nm.close()",
             "np.ctypeslib.as_array(ctypes.cast(at, ctypes.POINTER(ctypes.c_double)), (9,)).sum()",
-            cause="segfault",
             says=("ctypes.cast(at", "m.close()", "copy"),
         ),
         Case(
             "from multiprocessing.shared_memory import SharedMemory as Shared\nimport numpy as np",
             "def load():\n    s = Shared('x')\n    a = np.ndarray((9,), buffer=s.buf)\n    s.close()\n    return a",
             "load().sum()",
-            cause="segfault",
             says=("s.close()",),
         ),
         Case(
@@ -68,35 +66,30 @@ class KeepBufferAlive(Advice):
             "    def end(self):\n        a = np.ndarray((9,), buffer=self.memory.buf)\n        self.memory.close()\n"
             "        return a",
             "Frames().end().sum()",
-            cause="segfault",
             says=("self.memory.close()", "a copy"),
         ),
         Case(
             "from multiprocessing import shared_memory as sm\nimport numpy as np",
             "def get(n):\n    m = sm.SharedMemory(n)\n    return np.ndarray((9,), 'f4', buffer=m.buf)",
             "get('a').sum()",
-            cause="segfault",
             says=("`get`", ".copy()", "buffer=m.buf), m"),
         ),
         Case(
             "import numpy as np\nclass Frame:\n    def __init__(self, pixels):\n        data = pixels / 255\n"
             "        self.at = ffi.cast('double *', data.ctypes.data)",
             "libc.memcpy(out, Frame(p).at, 9)",
-            cause="segfault",
             says=("`data.ctypes.data`", "the end of `Frame.__init__`", "self.data = data"),
         ),
         Case(
             "import ctypes\nimport numpy as np",
             "def make(n):\n    buf = np.arange(n)\n    return buf.ctypes.data, n\nat, n = make(9)",
             "np.ctypeslib.as_array(ctypes.cast(at, ctypes.POINTER(ctypes.c_double)), (n,)).sum()",
-            cause="segfault",
             says=("`buf.ctypes.data`", "the end of `make`", "return buf.ctypes.data, n, buf"),
         ),
         Case(
             "import ctypes\nlib = ctypes.CDLL(None)\nHANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int)\nclass Count:\n"
             "    def install(self, n):\n        lib.signal(n, HANDLER(self.hit))",
             "Count().install(12)\nos.kill(os.getpid(), 12)",
-            cause="segfault",
             says=("`HANDLER(self.hit)`", "self.callback = HANDLER(self.hit)", "lib.signal(n, self.callback)"),
         ),
     ]
@@ -105,29 +98,25 @@ class KeepBufferAlive(Advice):
             "from multiprocessing import shared_memory as sm\nimport numpy as np\nKEPT = []",
             "def get(n):\n    m = sm.SharedMemory(n)\n    KEPT.append(m)\n    return np.ndarray(9, 'f4', buffer=m.buf)",
             "get('a').sum()",
-            cause="segfault",
         ),
         Case(  # it is kept
             "import ctypes\nF = ctypes.CFUNCTYPE(None, ctypes.c_int)\nkept = F(print)",
             "ctypes.CDLL(None).signal(12, kept)",
-            cause="segfault",
         ),
-        Case("import ctypes\nat = ctypes.addressof(c)", "use(at)", cause="segfault"),  # nothing is closed
-        Case("import mmap\nm = mmap.mmap(-1, 9)\nf.close()", "m[0] = 1", cause="segfault"),
-        Case("import ctypes", "ctypes.string_at(0)", cause="segfault"),
+        Case("import ctypes\nat = ctypes.addressof(c)", "use(at)"),  # nothing is closed
+        Case("import mmap\nm = mmap.mmap(-1, 9)\nf.close()", "m[0] = 1"),
+        Case("import ctypes", "ctypes.string_at(0)"),
         Case(  # the array is kept
             "class Frame:\n    def __init__(self, pixels):\n        data = pixels / 255\n"
             "        self.at, self.data = data.ctypes.data, data",
             "use(Frame(p).at)",
-            cause="segfault",
         ),
         Case(  # a count is kept, no address
             "class A:\n    def f(self, x):\n        data = x / 2\n        self.n = lib.count(data.ctypes.data)",
             "A().f(x)",
-            cause="segfault",
         ),
-        Case("def at(data):\n    return data.ctypes.data", "use(at(x))", cause="segfault"),  # the caller's own
-        Case("def go(x):\n    data = x / 2\n    n = lib.f(data.ctypes.data)", "go(x)", cause="segfault"),
+        Case("def at(data):\n    return data.ctypes.data", "use(at(x))"),  # the caller's own
+        Case("def go(x):\n    data = x / 2\n    n = lib.f(data.ctypes.data)", "go(x)"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

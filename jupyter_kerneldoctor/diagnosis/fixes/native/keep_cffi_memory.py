@@ -31,11 +31,11 @@ class KeepCffiMemory(Fix):
     id, title = "keep-cffi-memory", "Keep what ffi.new gives alive as long as C points to it"
     causes = ("segfault", "heap-corruption")
 
-    FIRES = [Case(_LOAD, "rec = load(9)\nrec.data[5]", cause="segfault", says=("`data`", "kept[rec] = [data]"))]
+    FIRES = [Case(_LOAD, "rec = load(9)\nrec.data[5]", says=("`data`", "kept[rec] = [data]"))]
     SILENT = [
-        Case(_LOAD.replace("return rec", "return rec, data"), "rec = load(9)", cause="segfault"),
-        Case(_LOAD.replace("return rec", "KEPT.append(data)\n    return rec"), "rec = load(9)", cause="segfault"),
-        Case(_LOAD.replace("ffi.new('double[]', n)", "n"), "rec = load(9)", cause="segfault"),
+        Case(_LOAD.replace("return rec", "return rec, data"), "rec = load(9)"),
+        Case(_LOAD.replace("return rec", "KEPT.append(data)\n    return rec"), "rec = load(9)"),
+        Case(_LOAD.replace("ffi.new('double[]', n)", "n"), "rec = load(9)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

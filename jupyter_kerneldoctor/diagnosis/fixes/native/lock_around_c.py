@@ -36,7 +36,6 @@ class LockAroundC(Fix):
         Case(
             _SMOOTH,
             _MAPS,
-            cause="heap-corruption",
             crash=_IN_A_THREAD,
             signal="SIGABRT",
             becomes={
@@ -47,8 +46,8 @@ class LockAroundC(Fix):
         )
     ]
     SILENT = [
-        Case(_SMOOTH, "smooth(x)", cause="heap-corruption"),
-        Case(_SMOOTH.replace("CDLL", "PyDLL"), _MAPS, cause="heap-corruption", crash=_IN_A_THREAD, signal="SIGABRT"),
+        Case(_SMOOTH, "smooth(x)"),
+        Case(_SMOOTH.replace("CDLL", "PyDLL"), _MAPS, crash=_IN_A_THREAD, signal="SIGABRT"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -30,12 +30,10 @@ class MatchTheHeader(Fix):
     id, title = "match-the-header", "Compare the fields of the Structure with the header file: _fields_"
     causes = ("segfault", "heap-corruption")
 
-    FIRES = [
-        Case(_TM, "tm = lib.now().contents\nprint(tm.tm_zone)", cause="segfault", line=2, says=("`Tm`", "offsetof"))
-    ]
+    FIRES = [Case(_TM, "tm = lib.now().contents\nprint(tm.tm_zone)", line=2, says=("`Tm`", "offsetof"))]
     SILENT = [
-        Case(_TM, "tm = lib.now().contents\nprint(tm.sec)", cause="segfault", line=2),
-        Case("tm = lib.now().contents\nprint(tm.tm_zone)", cause="segfault", line=2),
+        Case(_TM, "tm = lib.now().contents\nprint(tm.sec)", line=2),
+        Case("tm = lib.now().contents\nprint(tm.tm_zone)", line=2),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

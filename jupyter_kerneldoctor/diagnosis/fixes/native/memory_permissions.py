@@ -34,23 +34,21 @@ class MemoryPermissions(Fix):
         Case(
             _CODE,
             _CALLED,
-            cause="segfault",
             becomes={1: _CODE.replace("4096", "4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC")},
             says=("PROT_EXEC",),
         ),
         Case(
             _OWN.format(1),
             _FILL,
-            cause="segfault",
             becomes={1: _OWN.format("mmap.PROT_READ | mmap.PROT_WRITE")},
             says=("PROT_WRITE",),
         ),
     ]
     SILENT = [
-        Case(_CODE.replace("4096", "4096, prot=7"), _CALLED, cause="segfault"),
-        Case(_CODE, "ctypes.string_at(0)", cause="segfault"),
-        Case(_CODE.replace("-1, 4096", "file.fileno(), 0"), _CALLED, cause="segfault"),
-        Case(_OWN.format(3), _FILL, cause="segfault"),
+        Case(_CODE.replace("4096", "4096, prot=7"), _CALLED),
+        Case(_CODE, "ctypes.string_at(0)"),
+        Case(_CODE.replace("-1, 4096", "file.fileno(), 0"), _CALLED),
+        Case(_OWN.format(3), _FILL),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -34,8 +34,8 @@ class OneOpenmpRuntime(Advice):
     )
 
     FIRES = [
-        Case("import faiss", cause="openmp-conflict", output=_SAID, system_states=[_TWO], says=("faiss.libs", "conda")),
-        Case("import torch", cause="openmp-conflict", says=("Two copies of OpenMP",)),
+        Case("import faiss", output=_SAID, system_states=[_TWO], says=("faiss.libs", "conda")),
+        Case("import torch", says=("Two copies of OpenMP",)),
     ]
     SILENT = [Case("import faiss", cause="abort", output="no more")]
 

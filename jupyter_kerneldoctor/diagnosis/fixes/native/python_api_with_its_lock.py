@@ -30,7 +30,6 @@ class PythonApiWithItsLock(Fix):
         Case(
             "import ctypes\nlib = ctypes.CDLL(None)\nlib.PyList_New.restype = ctypes.py_object",
             "x = lib.PyList_New(0)",
-            cause="segfault",
             line=1,
             becomes={1: "import ctypes\nlib = ctypes.PyDLL(None)\nlib.PyList_New.restype = ctypes.py_object"},
             says=("`lib.PyList_New(0)`",),
@@ -39,18 +38,17 @@ class PythonApiWithItsLock(Fix):
             "import ctypes\nclass Api:\n    def __init__(self): self.lib = ctypes.CDLL(None)\n"
             "    def make(self): return self.lib.PyList_New(0)",
             "x = Api().make()",
-            cause="segfault",
             becomes={
                 1: "import ctypes\nclass Api:\n    def __init__(self): self.lib = ctypes.PyDLL(None)\n"
                 "    def make(self): return self.lib.PyList_New(0)"
             },
         ),
-        Case("from ctypes import CDLL\nlib = CDLL(None)", "lib.PyErr_Clear()", cause="segfault", says=("pythonapi",)),
+        Case("from ctypes import CDLL\nlib = CDLL(None)", "lib.PyErr_Clear()", says=("pythonapi",)),
     ]
     SILENT = [
-        Case("import ctypes\nlib = ctypes.PyDLL(None)", "lib.PyList_New(0)", cause="segfault"),
-        Case("import ctypes", "ctypes.pythonapi.PyList_New(0)", cause="segfault"),
-        Case("import ctypes\nlib = ctypes.CDLL('./a.so')", "lib.make(0)", cause="segfault"),
+        Case("import ctypes\nlib = ctypes.PyDLL(None)", "lib.PyList_New(0)"),
+        Case("import ctypes", "ctypes.pythonapi.PyList_New(0)"),
+        Case("import ctypes\nlib = ctypes.CDLL('./a.so')", "lib.make(0)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

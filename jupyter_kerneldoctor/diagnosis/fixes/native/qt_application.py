@@ -27,15 +27,14 @@ class QtApplication(Fix):
     FIRES = [
         Case(
             "from PyQt5 import QtWidgets\nlabel = QtWidgets.QLabel('x')",
-            cause="abort",
             output=_WIDGET,
             becomes="from PyQt5.QtWidgets import QApplication\n"
             "app = QApplication.instance() or QApplication([])  # kept: it must live on\n"
             "from PyQt5 import QtWidgets\nlabel = QtWidgets.QLabel('x')",
         ),
-        Case("show()", cause="abort", output=_WIDGET, says=("QApplication([])",)),
+        Case("show()", output=_WIDGET, says=("QApplication([])",)),
     ]
-    SILENT = [Case("import PyQt5", cause="abort", output="ASSERT: index < size\n")]
+    SILENT = [Case("import PyQt5", output="ASSERT: index < size\n")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Make it at the top of the cell that was running."""

@@ -44,21 +44,19 @@ class ReinstallFromOneChannel(Advice):
     FIRES = [
         Case(
             "import numpy\nimport pyfftw",
-            cause="binary-incompatibility",
             output=_SAID,
             says=("upgrade the package", "'numpy<2'", "--upgrade pyfftw"),
         ),
-        Case("f()", cause="binary-incompatibility", output="INTEL MKL FATAL ERROR: x\n", says=("mkl", "nomkl")),
-        Case("import lxml", cause="binary-incompatibility", says=("force-reinstall lxml",)),
+        Case("f()", output="INTEL MKL FATAL ERROR: x\n", says=("mkl", "nomkl")),
+        Case("import lxml", says=("force-reinstall lxml",)),
         Case(
             "import cv2",
             "from PyQt5.QtWidgets import QApplication\napp = QApplication([])",
-            cause="binary-incompatibility",
             signal="SIGABRT",
             output=_QT,
             says=("opencv-python-headless", "QT_QPA_PLATFORM_PLUGIN_PATH"),
         ),
-        Case("import ours", cause="binary-incompatibility", says=("Install ours again",)),
+        Case("import ours", says=("Install ours again",)),
     ]
     SILENT = [Case("import numpy", cause="segfault", output=_SAID)]
 

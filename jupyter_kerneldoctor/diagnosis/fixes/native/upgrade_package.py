@@ -30,24 +30,22 @@ class UpgradePackage(Advice):
     )
 
     FIRES = [
-        Case(_CELL, cause="segfault", line=3, says=("--upgrade pyarrow", "`a.true_count`")),
+        Case(_CELL, line=3, says=("--upgrade pyarrow", "`a.true_count`")),
         Case(
             "import lxml.etree as e\ne.parse(f)",
-            cause="segfault",
             crash=crash_in("import lxml.etree as e\ne.parse(f)", ("/v/site-packages/lxml/x.py", 3, "parse"), line=2),
             says=("--upgrade lxml",),
         ),
         Case(
             "from sklearn.svm import SVC\nSVC().fit(x, y)",
-            cause="segfault",
             line=2,
             says=("--upgrade scikit-learn", "Upgrade sklearn"),
         ),
-        Case("import ours\nours.f()", cause="segfault", line=2, says=("Upgrade ours",)),
+        Case("import ours\nours.f()", line=2, says=("Upgrade ours",)),
     ]
     SILENT = [
-        Case("import ctypes\nctypes.string_at(0)", cause="segfault", line=2),
-        Case("f()", cause="segfault", line=1),
+        Case("import ctypes\nctypes.string_at(0)", line=2),
+        Case("f()", line=1),
         Case(_CELL, cause="stack-overflow", line=3),
     ]
 

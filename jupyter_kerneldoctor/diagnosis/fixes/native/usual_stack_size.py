@@ -25,13 +25,12 @@ class UsualStackSize(Fix):
         Case(
             _SMALL,
             "read_all()",
-            cause="stack-overflow",
             becomes={1: "import threading\nthreading.stack_size(0)  # many"},
             says=("`threading.stack_size(64 * 1024)`", "8 MB"),
         )
     ]
     SILENT = [
-        Case("import threading\nthreading.stack_size(64 << 20)", "read_all()", cause="stack-overflow"),
+        Case("import threading\nthreading.stack_size(64 << 20)", "read_all()"),
         Case(_SMALL, "read_all()", cause="segfault"),
     ]
 

@@ -19,10 +19,10 @@ class AnswerTheProgram(Fix):
 
     id, title, causes = "answer-the-program", "Answer the program beforehand: yes |, or its option -y", ("hang",)
 
-    FIRES = [Case("x = 1\n!bash setup.sh", cause="hang", line=2, says=("!yes | bash setup.sh", "/dev/null"))]
+    FIRES = [Case("x = 1\n!bash setup.sh", line=2, says=("!yes | bash setup.sh", "/dev/null"))]
     SILENT = [
-        Case("import subprocess\nsubprocess.run(c)", cause="hang", line=2),
-        Case("!ls\nq.get()", cause="hang", line=2),
+        Case("import subprocess\nsubprocess.run(c)", line=2),
+        Case("!ls\nq.get()", line=2),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

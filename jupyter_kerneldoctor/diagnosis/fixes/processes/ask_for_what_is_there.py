@@ -27,12 +27,11 @@ class AskForWhatIsThere(Fix):
         Case(
             "import ray",
             _ASKS,
-            cause="hang",
             stacks=at_work(_ASKS, 3, _IN_GET, children=_RAYLET),
             says=("num_gpus=1", "ray.cluster_resources()", "timeout=60"),
         )
     ]
-    SILENT = [Case("import ray", _ASKS, cause="hang")]
+    SILENT = [Case("import ray", _ASKS)]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Quote what is asked for."""

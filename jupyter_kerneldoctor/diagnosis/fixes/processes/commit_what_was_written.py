@@ -44,7 +44,7 @@ class CommitWhatWasWritten(Fix):
     ]
     SILENT = [
         Case(_OPEN[0], f"with mine:\n    {_OPEN[1]}", _WAITS, **_STUCK),
-        Case(*_OPEN, "q.get()", cause="hang", stuck=[look("q.get()", 1, waits_in="futex_wait_queue")]),
+        Case(*_OPEN, "q.get()", stuck=[look("q.get()", 1, waits_in="futex_wait_queue")]),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

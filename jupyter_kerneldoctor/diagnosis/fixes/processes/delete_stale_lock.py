@@ -31,13 +31,12 @@ class DeleteStaleLock(Fix):
         Case(
             "from torch.utils.cpp_extension import load_inline",
             "m = load_inline('m', code, build_directory='out')",
-            cause="hang",
             line=1,
             stuck=[look("m = load_inline('m', code, build_directory='out')", 1, _BATON)],
             says=("rm out/lock",),
         )
     ]
-    SILENT = [Case("q.get()", cause="hang", line=1, stuck=[look("q.get()", 1)])]
+    SILENT = [Case("q.get()", line=1, stuck=[look("q.get()", 1)])]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the file where the call tells it, else how to find it."""

@@ -53,7 +53,7 @@ class EndMarkForEach(Fix):
     ]
     SILENT = [
         _case(_READS, f"{_RUNS}for _ in ts: q.put(None)\n{_ENDS}"),
-        Case("t.join()", cause="hang", line=1, stuck=[look("t.join()", 1)]),
+        Case("t.join()", line=1, stuck=[look("t.join()", 1)]),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -59,7 +59,6 @@ class EndTheLoop(Fix):
         ),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
-            cause="hang",
             line=3,
             stuck=stuck_in("import time\nwhile not done:\n    time.sleep(1)", 3, waits_in="hrtimer_nanosleep").stuck,
             says=("TimeoutError",),

@@ -28,7 +28,6 @@ class GroupOfOne(Advice):
         Case(
             "import torch.distributed as dist",
             'dist.init_process_group("gloo", rank=0, world_size=2)',
-            cause="hang",
             says=("world_size=1", "torchrun"),
         )
     ]
@@ -36,10 +35,9 @@ class GroupOfOne(Advice):
         Case(
             "import torch.distributed as dist",
             'p.start()\ndist.init_process_group("gloo", rank=0, world_size=2)\nq.get()',
-            cause="hang",
             line=3,
         ),
-        Case("q.get()", cause="hang"),
+        Case("q.get()"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

@@ -22,7 +22,7 @@ class InterruptAndInspect(Advice):
     )
     snippet = "!jupyter kerneldoctor inspect --kernel {pid}  # in a terminal or another notebook"
 
-    FIRES = [Case("q.get()", cause="hang", line=1, says=("inspect --kernel 4242", "timeout"))]
+    FIRES = [Case("q.get()", line=1, says=("inspect --kernel 4242", "timeout"))]
     SILENT = [Case("q.get()", cause="fork-unsafe")]
 
     def facts(self, death: Death) -> dict[str, str]:

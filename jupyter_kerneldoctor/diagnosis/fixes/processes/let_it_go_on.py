@@ -23,8 +23,8 @@ class LetItGoOn(Advice):
     )
     snippet = "# in a terminal:\nkill -CONT {pid}\nps -o pid,ppid,stat,user,cmd -p {pid}  # T in STAT: it is stopped"
 
-    FIRES = [Case("work()", cause="hang", stuck=_STOPPED, line=1, says=("kill -CONT 4242",))]
-    SILENT = [Case("work()", cause="hang", stuck=_WAITS, line=1)]
+    FIRES = [Case("work()", stuck=_STOPPED, line=1, says=("kill -CONT 4242",))]
+    SILENT = [Case("work()", stuck=_WAITS, line=1)]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Speak up where the thread that runs the cells is stopped."""

@@ -62,7 +62,7 @@ class LimitTheRequest(Fix):
     SILENT = [
         _case("import requests\nr = requests.get(url, timeout=5)"),
         _case("r = cache.get(url)"),
-        Case("import requests\nrequests.get(url)", cause="hang", line=2),
+        Case("import requests\nrequests.get(url)", line=2),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

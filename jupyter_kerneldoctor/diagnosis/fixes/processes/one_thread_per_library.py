@@ -50,17 +50,15 @@ class OneThreadPerLibrary(Advice):
             "from concurrent.futures import ThreadPoolExecutor as T\nimport netCDF4\n"
             "def read(p):\n    with netCDF4.Dataset(p) as d: return d['v'][:]",
             "with T(8) as pool: list(pool.map(read, paths))",
-            cause="thread-unsafe",
             says=("`netCDF4`", "threading.Lock()"),
         ),
-        Case("import sqlite3", "x()", cause="thread-unsafe", says=("`sqlite3`", "threading.local()", "with lock")),
+        Case("import sqlite3", "x()", says=("`sqlite3`", "threading.local()", "with lock")),
         Case(
             "x()",
-            cause="thread-unsafe",
             output="Tcl_AsyncDelete: async handler deleted by the wrong thread\n",
             says=("'Agg'", "main thread"),
         ),
-        Case("x()", cause="thread-unsafe", output="Concurrent access has been detected.\n", says=("LAYER", "tbb")),
+        Case("x()", output="Concurrent access has been detected.\n", says=("LAYER", "tbb")),
     ]
     SILENT = [Case("import netCDF4", cause="segfault")]
 

@@ -45,13 +45,12 @@ class OwnProcessGroup(Fix):
             _STOPS,
             "servers = [Server()]",
             "for one in servers:\n    one.stop()",
-            cause="self-kill",
             becomes={1: _STOPS.replace('["server"]', '["server"], start_new_session=True')},
         ),
-        Case("%%bash\nwork &\nsleep 2\nkill 0", cause="self-kill", signal="SIGTERM", says=("kill $(jobs -p)",)),
-        Case(_SCRIPT + ")", cause="self-kill", signal="SIGTERM", becomes=_SCRIPT + ", start_new_session=True)"),
+        Case("%%bash\nwork &\nsleep 2\nkill 0", signal="SIGTERM", says=("kill $(jobs -p)",)),
+        Case(_SCRIPT + ")", signal="SIGTERM", becomes=_SCRIPT + ", start_new_session=True)"),
     ]
-    SILENT = [Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill")]
+    SILENT = [Case("import os\nos.kill(os.getpid(), 9)")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Give every child a group of its own."""

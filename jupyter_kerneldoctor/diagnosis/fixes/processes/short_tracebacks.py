@@ -24,12 +24,11 @@ class ShortTracebacks(Fix):
         Case(
             _DEEP,
             "walk(0)",
-            cause="hang",
             stacks=at_work("walk(0)", 1, frame("IPython/core/ultratb.py", "format_record", library=True)),
             says=("%xmode Minimal", "setrecursionlimit(3000)"),
         )
     ]
-    SILENT = [Case(_DEEP, "q.get()", cause="hang")]
+    SILENT = [Case(_DEEP, "q.get()")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Show both, for before the cell is run again."""

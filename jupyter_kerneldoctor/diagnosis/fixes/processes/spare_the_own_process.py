@@ -33,36 +33,30 @@ class SpareTheOwnProcess(Fix):
     FIRES = [
         Case(
             _LOOP,
-            cause="self-kill",
             becomes=_LOOP.replace(":\n    if", ":\n    if p.pid == os.getpid():\n        continue\n    if"),
         ),
         Case(
             _LOOP.replace(":\n        p", ": p").replace(":\n    if", ": p.kill()\n#"),
-            cause="self-kill",
             says=("getpid",),
         ),
         Case(
             "import os, psutil\nfor pid in psutil.pids():\n    psutil.Process(pid).kill()",
-            cause="self-kill",
             becomes="import os, psutil\nfor pid in psutil.pids():\n    if pid == os.getpid():\n        continue\n"
             "    psutil.Process(pid).kill()",
         ),
         Case(  # not all that is there is a number
             "import os\nfor d in os.listdir('/proc'):\n    if d.isdigit():\n        os.kill(int(d), 9)",
-            cause="self-kill",
             becomes="import os\nfor d in os.listdir('/proc'):\n    if d.isdigit():\n"
             "        if int(d) == os.getpid():\n            continue\n        os.kill(int(d), 9)",
         ),
-        Case(_PORT, cause="self-kill", says=("server_close()", "holds the port")),
-        Case("!kill -9 $(lsof -t -i:8050)", cause="self-kill", says=("server_close()",)),
-        Case(
-            "!pkill -9 python", cause="self-kill", says=("psutil.process_iter()", "os.getpid()", "`!pkill -9 python`")
-        ),
+        Case(_PORT, says=("server_close()", "holds the port")),
+        Case("!kill -9 $(lsof -t -i:8050)", says=("server_close()",)),
+        Case("!pkill -9 python", says=("psutil.process_iter()", "os.getpid()", "`!pkill -9 python`")),
     ]
     SILENT = [
-        Case(_PORT.replace("\n    if", "\n    if c.pid != os.getpid() and"), cause="self-kill"),
-        Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill"),
-        Case(_LOOP.replace("if", "if p.pid != os.getpid() and"), cause="self-kill"),
+        Case(_PORT.replace("\n    if", "\n    if c.pid != os.getpid() and")),
+        Case("import os\nos.kill(os.getpid(), 9)"),
+        Case(_LOOP.replace("if", "if p.pid != os.getpid() and")),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -36,36 +36,28 @@ class SpawnNotFork(Fix):
             "import multiprocessing as mp\nfrom cleaning import tidy\n",
             "with mp.get_context('fork').Pool(2) as p:\n    p.map(tidy, names)",
             becomes="with mp.get_context('spawn').Pool(2) as p:\n    p.map(tidy, names)",
-            cause="fork-unsafe",
         ),
         Case(
             "from multiprocessing import Pool\nfrom cleaning import tidy\n",
             "with Pool(8) as p: p.map(tidy, names)  # é",
             becomes="import multiprocessing\n"
             'with multiprocessing.get_context("spawn").Pool(8) as p: p.map(tidy, names)  # é',
-            cause="fork-unsafe",
         ),
         Case(
             "import multiprocessing as mp\ndef work(x): return df[x]",
             "with mp.get_context('fork').Pool(2) as p:\n    p.map(work, names)",
             becomes="from multiprocessing.pool import ThreadPool\nwith ThreadPool(2) as p:\n    p.map(work, names)",
             says=("spawn", "`work`", "workers.py", "pool.map(work, names)"),
-            cause="fork-unsafe",
         ),
         Case(
             "import torch.multiprocessing as mp\ndef train(rank): pass",
             "ps = [mp.Process(target=train, args=(r,)) for r in range(2)]\nfor p in ps: p.start()",
             becomes="from threading import Thread\nps = [Thread(target=train, args=(r,)) for r in range(2)]\n"
             "for p in ps: p.start()",
-            cause="fork-unsafe",
         ),
     ]
     SILENT = [
-        Case(
-            "import multiprocessing as mp",
-            "with mp.get_context('spawn').Pool(2) as p: p.map(f, x)",
-            cause="fork-unsafe",
-        ),
+        Case("import multiprocessing as mp", "with mp.get_context('spawn').Pool(2) as p: p.map(f, x)"),
         Case("import multiprocessing as mp\ndef f(x): pass", "mp.Pool(2).map(f, x)", cause="hang"),
     ]
 

@@ -34,20 +34,18 @@ class SpawnTargetInModule(Advice):
         Case(
             _SPAWN + "def work(x):\n    return x * 2",
             "with ctx.Pool(4) as pool:\n    pool.map(work, range(9))",
-            cause="hang",
             says=("`work`", "def work(x):\n    return x * 2\n", "from workers import work"),
         ),
         Case(
             _SPAWN + "def train(rank): ...\np = ctx.Process(target=train, args=(0,))",
             "p = ctx.Process(target=train, args=(1,))\np.start(); p.join()",
-            cause="hang",
             says=("`train`",),
         ),
     ]
     SILENT = [
-        Case(_SPAWN + "from workers import work", "ctx.Pool(4).map(work, x)", cause="hang"),
-        Case("from multiprocessing import Pool\ndef work(x): ...", "Pool(4).map(work, x)", cause="hang"),
-        Case(_SPAWN + "def work(x): ...", "queue.get()", cause="hang"),
+        Case(_SPAWN + "from workers import work", "ctx.Pool(4).map(work, x)"),
+        Case("from multiprocessing import Pool\ndef work(x): ...", "Pool(4).map(work, x)"),
+        Case(_SPAWN + "def work(x): ...", "queue.get()"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

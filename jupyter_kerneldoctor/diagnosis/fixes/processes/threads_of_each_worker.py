@@ -53,7 +53,7 @@ class ThreadsOfEachWorker(Fix):
     causes = ("fork-unsafe", "hang")
 
     FIRES = [_stuck()]
-    SILENT = [Case(_IMPORTED, _LOOP, cause="fork-unsafe", line=1), Case(_IMPORTED, _READ, _LOOP, cause="oom-cgroup")]
+    SILENT = [Case(_IMPORTED, _LOOP, line=1), Case(_IMPORTED, _READ, _LOOP, cause="oom-cgroup")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Load in the kernel's process, and show how each worker gets a pool of its own."""

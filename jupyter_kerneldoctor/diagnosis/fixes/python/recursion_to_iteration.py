@@ -65,7 +65,6 @@ class RecursionToIteration(Fix):
             "import sys",
             _NODE,
             "bool(head)",
-            cause="stack-overflow",
             crash=_CRASH,
             becomes={2: _NODE.replace("10**6", "3000")},
             says=("1,000,000", "__bool__", "RecursionError in place of"),
@@ -74,7 +73,6 @@ class RecursionToIteration(Fix):
             "from sys import setrecursionlimit as deeper\ndeeper( 500_000 )  # tiefer",
             "def walk(tree, depth=0):\n    for child in tree.children: walk(child, depth + 1)",
             "walk(root)",
-            cause="stack-overflow",
             becomes={1: "from sys import setrecursionlimit as deeper\ndeeper( 3000 )  # tiefer"},
             says=("def walk(tree, depth=0):", "while waiting:", "threading.stack_size"),
         ),
@@ -83,17 +81,16 @@ class RecursionToIteration(Fix):
             "f(0)",
             becomes={1: "import sys\nsys.setrecursionlimit(3000)\ndef f(n): return f(n + 1) + 1"},
             says=("accounts for all 1.8 GiB",),
+            cause="oom-cgroup",
         ),
         Case(
             "def depth(tree): return 1 + max(map(depth, tree), default=0)",
             "depth(nested)",
-            cause="stack-overflow",
             says=("depth", "Use a loop"),
         ),
         Case(
             "import sys, pickle\nsys.setrecursionlimit(10**6)\ndef save(tree): return pickle.dumps(tree)",
             "save(head)",
-            cause="stack-overflow",
             crash=crash_in("save(head)"),
             becomes={1: "import sys, pickle\nsys.setrecursionlimit(3000)\ndef save(tree): return pickle.dumps(tree)"},
             says=("Native code that goes through nested data", "waiting.extend", "RecursionError in place of"),
@@ -103,21 +100,19 @@ class RecursionToIteration(Fix):
             "        out = chain(out, page)\n    return out",
             "words = joined(pages)",
             "count = sum(1 for _ in words)",
-            cause="stack-overflow",
             crash=crash_in("count = sum(1 for _ in words)"),
             says=("Collect the parts in a list", "words = itertools.chain.from_iterable(parts)"),
         ),
         Case(
             "path = ()\nfor step in steps: path = (step, path)",
             "seen.add(path)",
-            cause="stack-overflow",
             crash=crash_in("seen.add(path)"),
             says=("side by side", "path = tuple(steps)"),
         ),
     ]
     SILENT = [
-        Case("import sys\nsys.setrecursionlimit(5000)", "work()", cause="stack-overflow"),
-        Case("import sys\nsys.setrecursionlimit(10**9)", "x = [0] * 10**10"),
+        Case("import sys\nsys.setrecursionlimit(5000)", "work()"),
+        Case("import sys\nsys.setrecursionlimit(10**9)", "x = [0] * 10**10", cause="oom-cgroup"),
         Case("import sys\nsys.setrecursionlimit(10**6)", "crash()", cause="segfault"),
     ]
 

@@ -31,13 +31,13 @@ class RunawayRecursion(Fix):
             _RAISED + "def f(n): return f(n + 1) + 1",
             "f(0)",
             says=("`f` calls itself in every case", "def f(n):\n    if …"),
+            cause="oom-cgroup",
         ),
         Case(
             _RAISED + "class Node:\n    def __bool__(self): return bool(self.next)\n    def depth(self):\n"
             "        return 1 + self.parent.depth()",
             "Node().depth()",
             says=("`Node.depth`",),
-            cause="stack-overflow",
         ),
         Case(
             _RAISED + "f = lambda x: f(grown(x))",
@@ -51,13 +51,14 @@ class RunawayRecursion(Fix):
             _RAISED + "class A(B):\n    def __init__(self):\n        super().__init__()\n    def fit(self, X):\n"
             "        self.model.fit(X)\n        return self",
             "A().fit(X)",
+            cause="oom-cgroup",
         ),
-        Case("def f(n): return f(n + 1)", "f(0)"),
-        Case(_RAISED + "def f(n):\n    if n: return f(n - 1)", "f(10**8)"),
-        Case(_RAISED + "def f(n): return n and f(n - 1)", "f(10**8)"),
-        Case("import sys\ndef f(n): return f(n + 1)", "x = [0] * 10**10"),
+        Case("def f(n): return f(n + 1)", "f(0)", cause="oom-cgroup"),
+        Case(_RAISED + "def f(n):\n    if n: return f(n - 1)", "f(10**8)", cause="oom-cgroup"),
+        Case(_RAISED + "def f(n): return n and f(n - 1)", "f(10**8)", cause="oom-cgroup"),
+        Case("import sys\ndef f(n): return f(n + 1)", "x = [0] * 10**10", cause="oom-cgroup"),
         Case("import sys\ndef f(n): return f(n + 1)", "f(0)", cause="segfault"),
-        Case("def f(n): return g(f, n)", "f(1)", cause="stack-overflow"),
+        Case("def f(n): return g(f, n)", "f(1)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -28,8 +28,8 @@ class DuckdbOnADisk(Advice):
         "con.execute(\"SET temp_directory = 'duckdb_tmp'; SET max_temp_directory_size = '20GB'\")"
     )
 
-    FIRES = [Case("import duckdb", "duckdb.sql(q)", cause="allocation-refused", alive=True, says=("temp_directory",))]
-    SILENT = [Case("import numpy as np", "np.ones(n)", cause="allocation-refused", alive=True)]
+    FIRES = [Case("import duckdb", "duckdb.sql(q)", alive=True, says=("temp_directory",))]
+    SILENT = [Case("import numpy as np", "np.ones(n)", alive=True)]
 
     def saves(self, death: Death) -> int | None:
         """Count all that was missing, where it was DuckDB that refused."""

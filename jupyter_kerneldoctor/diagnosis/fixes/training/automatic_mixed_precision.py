@@ -28,10 +28,10 @@ class AutomaticMixedPrecision(Advice):
         "loss.backward()  # outside of it"
     )
 
-    FIRES = [Case(_STEP, cause="gpu-oom", says=("torch.bfloat16",))]
+    FIRES = [Case(_STEP, says=("torch.bfloat16",))]
     SILENT = [
-        Case(_STEP.replace("    loss = crit", "    with torch.autocast('cuda'): loss = crit"), cause="gpu-oom"),
-        Case("import torch\ny = net(x)", cause="gpu-oom"),
+        Case(_STEP.replace("    loss = crit", "    with torch.autocast('cuda'): loss = crit")),
+        Case("import torch\ny = net(x)"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

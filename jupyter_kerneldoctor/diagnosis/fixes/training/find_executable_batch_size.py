@@ -32,8 +32,8 @@ class FindExecutableBatchSize(Advice):
         "train()"
     )
 
-    FIRES = [Case(_STEP, cause="gpu-oom", says=("=512",))]
-    SILENT = [Case("import torch", "x = torch.ones(9)", cause="gpu-oom")]
+    FIRES = [Case(_STEP, says=("=512",))]
+    SILENT = [Case("import torch", "x = torch.ones(9)")]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Return the batch size that is written now."""

@@ -25,10 +25,10 @@ class KerasMixedPrecision(Advice):
         'output = {keras}.layers.Dense(classes, activation="softmax", dtype="float32")  # the last layer'
     )
 
-    FIRES = [Case(*_FIT, cause="gpu-oom", says=('keras.mixed_precision.set_global_policy("mixed_float16")',))]
+    FIRES = [Case(*_FIT, says=('keras.mixed_precision.set_global_policy("mixed_float16")',))]
     SILENT = [
-        Case(_FIT[0] + "\nkeras.mixed_precision.set_global_policy('mixed_float16')", _FIT[1], cause="gpu-oom"),
-        Case(_FIT[0], "net.predict(x)", cause="gpu-oom"),
+        Case(_FIT[0] + "\nkeras.mixed_precision.set_global_policy('mixed_float16')", _FIT[1]),
+        Case(_FIT[0], "net.predict(x)"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

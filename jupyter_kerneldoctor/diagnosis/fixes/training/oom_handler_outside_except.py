@@ -38,13 +38,12 @@ class OomHandlerOutsideExcept(Advice):
         Case(
             "import torch",
             "try:\n    step(x)\nexcept torch.cuda.OutOfMemoryError:\n    step(x[:9])",
-            cause="gpu-oom",
             says=("cell [2]",),
         )
     ]
     SILENT = [
-        Case("import torch", "try:\n    step(x)\nexcept RuntimeError:\n    failed = True", cause="gpu-oom"),
-        Case("import torch", "try:\n    step(x)\nexcept KeyError:\n    step(y)", cause="gpu-oom"),
+        Case("import torch", "try:\n    step(x)\nexcept RuntimeError:\n    failed = True"),
+        Case("import torch", "try:\n    step(x)\nexcept KeyError:\n    step(y)"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:
