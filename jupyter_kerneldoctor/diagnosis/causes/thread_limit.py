@@ -40,6 +40,7 @@ class ThreadLimit(Cause):
     title = "No more threads could be started"
     family = Family.LIMIT
     incidents = frozenset({"no-threads", "interrupted-by-openblas", "no-memory-for-process"})
+    warnings = (r"OpenBLAS blas_thread_init: pthread_create failed",)
     last_words = (
         r"libgomp: Thread creation failed",
         r"OMP: (?:Error #34: System unable to allocate|System error #11)",
@@ -48,7 +49,6 @@ class ThreadLimit(Cause):
         r"(?:failed to spawn thread|ThreadPoolBuildError).*(?:code: 11|WouldBlock)",
         r"(?<!blas_thread_init: )pthread_create(?:\(\))? failed.*(?:Resource temporarily unavailable|EAGAIN|error 11)",
     )
-    warnings = (r"OpenBLAS blas_thread_init: pthread_create failed",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         words = death.said(self.id)

@@ -57,8 +57,9 @@ WAYS = (
         ("scipy.io.wavfile.read",),
         "Leave the sound in its file: mmap=True",
         "reads the whole recording.",
-        "rate, x = wavfile.read({a0}, mmap=True)  # nothing is read yet\n"
-        "for at in range(0, len(x), 60 * rate):\n    part = x[at : at + 60 * rate].astype('float32')  # a minute",
+        "rate, x = {function}({a0}, mmap=True)  # nothing is read yet\n"
+        "for at in range(0, len(x), 60 * rate):\n"
+        "    part = x[at : at + 60 * rate].astype('float32')  # a minute",
         Case("from scipy.io import wavfile", "rate, x = wavfile.read(path)", says=("wavfile.read(path, mmap=True)",)),
         lambda call, _death: call.argument("mmap", 1) is None,
     ),
