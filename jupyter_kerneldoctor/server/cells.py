@@ -53,7 +53,8 @@ class CellTracker:
         self._sent: deque[dict[str, Any]] = deque(maxlen=_NEWEST_EVENTS)
         self._waiting: dict[str, _Cell] = {}
         """By message id, in the order of execution; the first is running."""
-        self._finished: dict[str, None] = {}
+        self._finished: dict[str, bool] = {}
+        """By message id, whether the number that the kernel gave the cell was never heard."""
         self._seq = 0
         self._count = 0
         """The last number in `[n]`."""
@@ -96,8 +97,11 @@ class CellTracker:
     def answered(self, answer: Answer) -> None:
         """Note that the kernel published something about a request, or replied to it."""
         self._publishes_inputs |= answer.kind == "execute_input"
-        if answer.parent_id in self._finished:
-            return  # several connections carry the same answers
+        if answer.parent_id in self._finished:  # several connections carry the same answers
+            if answer.count is not None and not answer.aborted and self._finished[answer.parent_id]:
+                self._finished[answer.parent_id] = False
+                self._count = answer.count
+            return
         if answer.kind == "execute_input":
             self._on_input(answer)
         cell = self._waiting.get(answer.parent_id)
@@ -170,7 +174,7 @@ class CellTracker:
 
     def _finish(self, cell: _Cell, *, aborted: bool = False) -> None:
         del self._waiting[cell.message_id]
-        self._finished[cell.message_id] = None
+        self._finished[cell.message_id] = cell.has_number and not cell.ran
         if len(self._finished) > _MAX_FINISHED:
             del self._finished[next(iter(self._finished))]
         if cell.seq is None:

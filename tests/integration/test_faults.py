@@ -325,13 +325,11 @@ def test_a_file_of_the_users_in_the_place_of_a_descriptor_of_ours_spoils_no_figu
         "where = {os.readlink(f'/proc/self/fd/{n}'): n for n in map(int, os.listdir('/proc/self/fd'))"
         " if os.path.exists(f'/proc/self/fd/{n}')}\n"
         "number = next(n for path, n in where.items() if path.endswith('/statm'))\n"
-        "os.close(number)\n"
         "with open('mine.txt', 'w') as file: print('7 7 7 and other words', file=file)\n"
-        "mine = open('mine.txt')\n"
-        "mine.fileno() == number"
+        "os.dup2(os.open('mine.txt', os.O_RDONLY), number) == number"
     )
     measured = kernel.run("%%memwatch\n'measured'")
-    kernel.run("mine.close()")
+    kernel.run("os.close(number)")
     kernel.run("'last'")
 
     assert (outcome.result, measured.result) == ("True", "'measured'")

@@ -275,7 +275,7 @@ def test_the_statements_that_grew_until_the_limit_are_recorded(limited_kernel: L
     limited_kernel.client.execute(case.cells[-1])
     if case.name.startswith("children"):  # one of them is killed, and the kernel may live on
         deadline = time.monotonic() + 30
-        while not any((one.grew_bytes or 0) > 100 << 20 for one in limited_kernel.recording().growths):
+        while not any((one.grew_bytes or 0) > 30 << 20 for one in limited_kernel.recording().growths):
             assert time.monotonic() < deadline
             time.sleep(0.1)
     else:
@@ -283,7 +283,7 @@ def test_the_statements_that_grew_until_the_limit_are_recorded(limited_kernel: L
         limited_kernel.wait_recorded(lambda recording: recording.end)
     growth = of_last_cell(limited_kernel)
 
-    assert growth.grew_bytes > 100 << 20
+    assert growth.grew_bytes > 30 << 20  # 200 MiB, where the recorder gets the processor within a tenth of a second
     assert right_share(growth, case) > 0.5, growth  # 0.7 and more, but where other programs want the processor
 
 

@@ -63,6 +63,18 @@ def test_the_next_cell_begins_when_the_one_before_it_ends():
     assert kernel.seen() == [(1, "first", True), (2, "second", False)]
 
 
+def test_a_cell_whose_input_was_not_heard_is_counted_by_its_reply():
+    """The server may not listen yet when a kernel that has just started publishes its first input."""
+    kernel = Conversation()
+    kernel.asks("m1", "first")
+    kernel.ends("m1")
+    kernel.replies("m1", count=1)
+
+    kernel.asks("m2", "boom()")
+
+    assert kernel.seen()[-1] == (2, "boom()", False)
+
+
 def test_cells_that_wait_are_recorded_before_the_kernel_gets_to_them():
     """The reply of the running one may be lost with the kernel."""
     kernel = Conversation()
