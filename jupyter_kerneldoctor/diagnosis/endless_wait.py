@@ -4,6 +4,7 @@ import re
 
 from jupyter_kerneldoctor.recording.events import Child
 
+from .analysis.cluster_tasks import SCHEDULED_S, runs_a_task, wanted_resources
 from .analysis.failed_children import failed_children
 from .analysis.last_look import written
 from .analysis.lost_workers import WORKERS
@@ -38,7 +39,7 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
         return Certainty.STRONG, "it waits for worker processes that have failed"
     if (found := _of_what_is_seen(still, death)) is not None:
         return found
-    if kind in ("program", "group", "file-lock", "partner"):
+    if kind in ("program", "group", "file-lock", "partner", "cluster"):
         return _of_others(still)
     if still.main.needs_its_own_process and still.nobody_can_end_it and still.children_have_ended:
         return Certainty.LIKELY, "it reads from a connection whose other end is its own, and nothing there writes"
@@ -99,7 +100,9 @@ def _open_write(still: StuckCell, death: Death) -> str | None:
 
 
 def _of_others(still: StuckCell) -> Judgement | None:
-    """Judge a wait for what is no part of the kernel: a program, processes of a group, the holder of a file's lock."""
+    """Judge a wait for what is no part of the kernel: a program, other processes, the holder of a file's lock."""
+    if still.main.kind == "cluster":
+        return _of_a_cluster(still)
     if still.main.kind == "program":
         asks = any(one.reads_terminal for one in still.stuck.children)
         return (
@@ -118,6 +121,15 @@ def _of_others(still: StuckCell) -> Judgement | None:
         return _of_a_files_lock(still)
     told = "it waits for a lock file, and no process that has one open is to be seen"
     return None if still.lock_file_is_held else (Certainty.LIKELY, told)
+
+
+def _of_a_cluster(still: StuckCell) -> Judgement | None:
+    """Judge a wait for tasks none of which runs: a scheduler waits for ever for a node that has what they need."""
+    if still.lasted_s < SCHEDULED_S or runs_a_task(still.stuck.children):
+        return None
+    wanted = wanted_resources(still.recording, still.stuck.children)
+    told = f"its tasks ask for {quote(wanted or '')}, and no process of its cluster has begun one"
+    return None if wanted is None else (Certainty.LIKELY, told)
 
 
 def _of_a_files_lock(still: StuckCell) -> Judgement | None:

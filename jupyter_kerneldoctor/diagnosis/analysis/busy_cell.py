@@ -11,6 +11,7 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 from ..code.cellfiles import user_line
 from ..code.cellsource import lines_of, parse
 from ..code.trees import walk
+from .cluster_tasks import SCHEDULED_S, runs_a_task
 from .library_waits import library_wait
 from .thread_waits import ThreadWait
 
@@ -19,18 +20,6 @@ _LEAST_S = 7.0
 _SHALLOW_S = 30.0
 """A traceback of the thousand calls that Python allows by itself is formatted by then, on a busy machine, too."""
 _LONGEST = 1000  # characters of a regular expression
-_SCHEDULED_S = 20.0
-"""A scheduler has started the processes of a task by then."""
-_NOT_SCHEDULED = re.compile(
-    r"has not accepted any resources|No available node types can fulfill[^.\n]*|cannot be scheduled right now"
-)
-"""What Spark's and Ray's schedulers say of tasks that no node can run."""
-_RAYS_TASK = re.compile(r"ray::(?!IDLE|Dashboard|RuntimeEnv)")
-"""What Ray names a process that runs a task or an actor; the others wait for one, or serve Ray."""
-_RESOURCES = re.compile(
-    r"\b(?:remote|options)\([^)\n]{0,200}?\b((?:num_gpus|num_cpus|resources|memory)\s*=\s*(?:\{[^}\n]*\}|[\w.* ]+))"
-)
-
 _TRUSTED_S, _TRUSTED_SHARE = 12.0, 0.6
 """How old the newest look may be: looks come less and less often, the later in the cell."""
 
@@ -80,23 +69,9 @@ class BusyCell:
         return None if self.looks[-1].children else self._if_long(self.lasted_s(_waits_for_group))
 
     @property
-    def waits_for_resources_s(self) -> float | None:
-        """For how long it has waited for tasks of a cluster that ask for more than there is, none of which runs."""
-        lasted_s = self.lasted_s(_waits_for_cluster)
-        return lasted_s if lasted_s >= _SCHEDULED_S and self.wanted_resources is not None else None
-
-    @property
-    def wanted_resources(self) -> str | None:
-        """What the tasks ask for, or what the scheduler says; None where neither tells that they cannot run."""
-        cell = self.recording.running_cell
-        since = cell.started_mono_s if cell is not None else 0.0
-        said = "".join(one.text for one in self.recording.output if one.mono_s >= since)
-        if (found := _NOT_SCHEDULED.search(said)) is not None:
-            return found[0]
-        if all(one.name != "raylet" for one in self.looks[-1].children):
-            return None  # its cluster is on other machines: what runs there is not seen
-        asked = (_RESOURCES.search(one.source) for one in reversed(self.recording.cells))
-        return next((one[1] for one in asked if one is not None), None)
+    def waits_for_tasks_s(self) -> float | None:
+        """For how long it has waited for tasks of a cluster, none of which runs, if for long."""
+        return self._if_long(self.lasted_s(_waits_for_cluster), SCHEDULED_S)
 
     @property
     def waits_for_idle_workers_s(self) -> float | None:
@@ -193,9 +168,7 @@ def _waits_for_group(look: Stack) -> bool:
 
 
 def _waits_for_cluster(look: Stack) -> bool:
-    """Whether it waits for tasks, and no process of Ray on this machine is named for one that it runs."""
-    at_work = any(_RAYS_TASK.match(one.name or "") for one in look.children if one.state != "Z")
-    return library_wait(look.threads[0].frames) == "cluster" and not at_work
+    return library_wait(look.threads[0].frames) == "cluster" and not runs_a_task(look.children)
 
 
 def _waits_for_idle_workers(look: Stack) -> bool:

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -27,9 +28,12 @@ _MESSAGES = {
     "SIGILL": "Illegal instruction",
 }
 _OLD_SPELLING = {"Floating point exception": "Floating-point exception"}
+_ONE_MESSAGE = re.compile("|".join((*_MESSAGES.values(), *_OLD_SPELLING)))
+_MIXED = re.compile(rf"(?:{_ONE_MESSAGE.pattern}){{2,}}")
+"""Of threads that crash at the same moment: "Segmentation faultBus error"."""
 _PLUMBING = re.compile(r"(?:lib(?:c|m|pthread|dl|python[\d.]*)|ld-linux[^/]*|linux-vdso|python[\d.]*)(?:[.-].*)?")
 
-_MIXED_LINES, _LONGEST_MIXED = 5, 200  # within so much the message of a report is looked for, repeated or not
+_MIXED_LINES = 5  # within so many the message of a report is looked for
 _DEEP = 50  # frames; faulthandler shows a hundred of a thread
 _FRAMES_PER_FUNCTION = 4  # among deep frames: fewer different functions than a quarter of them is a recursion
 
@@ -71,6 +75,8 @@ class Traceback:
     """Native code below, innermost first (Python 3.14 and later)."""
     without_python: bool = False
     """The thread that got the signal is none of Python's: faulthandler has nothing to show of it."""
+    crashed_together: bool = False
+    """Several threads crashed at the same moment: what they wrote is mixed."""
 
     @property
     def current(self) -> Thread:
@@ -98,7 +104,7 @@ class Traceback:
 @lru_cache(maxsize=8)
 def reports(text: str) -> tuple[Traceback, ...]:
     """Return all reports in the text, in the order they were written."""
-    return tuple(_parse(part) for part in text.split(_HEADER)[1:])
+    return tuple(one for part in text.split(_HEADER)[1:] if part.strip() for one in _of_each_signal(_parse(part)))
 
 
 def fitting(text: str, signal: str | None) -> Traceback | None:
@@ -122,6 +128,14 @@ def fatal_message(text: str) -> str | None:
     """Return why the interpreter stopped itself (by an abort), if it said so: "Cannot recover from stack overflow"."""
     own = [report.message for report in reports(text) if report.message not in _MESSAGES.values()]
     return own[-1] if own else None
+
+
+def _of_each_signal(report: Traceback) -> Iterator[Traceback]:
+    """Yield a report, or where threads crashed together, the mixed one for each of their signals."""
+    together = _MIXED.fullmatch(report.message) is not None
+    messages = _ONE_MESSAGE.findall(report.message) if together else [report.message]
+    for message in dict.fromkeys(messages):
+        yield replace(report, message=_OLD_SPELLING.get(message, message), crashed_together=together)
 
 
 def _parse(part: str) -> Traceback:
@@ -151,10 +165,6 @@ def _parse(part: str) -> Traceback:
 
 
 def _message(lines: list[str]) -> str:
-    """Return the message of a report. Of threads that crash together it can be repeated, or follow lines later."""
+    """Return the message of a report. Of threads that crash together it can be mixed, or follow lines later."""
     said = next((line.strip() for line in lines[:_MIXED_LINES] if line.strip()), "")
-    if _THREAD.match(said):
-        return ""
-    once = re.fullmatch(r"(.+?)\1*", said[:_LONGEST_MIXED])
-    message = once[1] if once is not None and len(said) <= _LONGEST_MIXED else said
-    return _OLD_SPELLING.get(message, message)
+    return "" if _THREAD.match(said) else said

@@ -4,6 +4,7 @@ from typing import Any
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.busy_cell import BusyCell
+from ..analysis.cluster_tasks import wanted_resources
 from ..analysis.failed_children import how_they_ended
 from ..analysis.stuck_cell import StuckCell
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
@@ -80,9 +81,11 @@ class Hang(Cause):
         elif (lasted_s := busy.waits_for_group_s) is not None:
             found = Certainty.LIKELY, f"{name} has been looking for the other processes of its group"
             tip = "It has started none of them, and goes on only when they have joined."
-        elif (lasted_s := busy.waits_for_resources_s) is not None:
+        elif (lasted_s := busy.waits_for_tasks_s) is not None and (
+            wanted := wanted_resources(death.recording, busy.looks[-1].children)
+        ) is not None:
             found = Certainty.LIKELY, f"{name} has been waiting for tasks of its cluster, and no process runs one"
-            tip = f"They wait until a node has what they ask for ({quote(busy.wanted_resources or '')}), or for ever."
+            tip = f"They wait until a node has what they ask for ({quote(wanted)}), or for ever."
         elif (lasted_s := busy.waits_for_idle_workers_s) is not None and (
             lossy := death.find(lossy_exception)
         ) is not None:

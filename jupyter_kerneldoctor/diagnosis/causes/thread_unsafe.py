@@ -71,17 +71,17 @@ class ThreadUnsafe(Cause):
         module = shared or _called_from_a_cell(death)
         if words is None and module is None:
             return self._of_opened_in_threads(death)
+        together = death.traceback is not None and death.traceback.crashed_together
         is_seen = words is not None or shared is not None
-        crashed = (
-            Certainty.LIKELY if shared is not None else Certainty.POSSIBLE if module is not None else Certainty.WEAK
-        )
+        at_work = Certainty.LIKELY if is_seen or together else Certainty.POSSIBLE
+        crashed = at_work if module is not None else Certainty.WEAK
         return self.finding(
             death,
             crashed if words is None else by_words(death, Certainty.STRONG, crashed),
             f"Several threads {'' if is_seen else 'probably '}used "
             f"{'a library that' if module is None else f'{module}, which'} allows one at a time; "
             f"the kernel died {_where(death)}.",
-            (*_threads(death, shared), *_in_the_background(death, None if is_seen else module)),
+            (*_together(together), *_threads(death, shared), *_in_the_background(death, None if is_seen else module)),
             summary="Ended: two threads in a library that allows one",
         )
 
@@ -121,6 +121,8 @@ class ThreadUnsafe(Cause):
         crash = crash_report("Segmentation fault", *frames)
         yield recording("ds = xr.open_mfdataset(paths, parallel=True)", signal="SIGSEGV", crash=crash)
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("matplotlib/text.py"))
+        both = _in_a_thread(_READ).replace("Segmentation fault", "Fatal Python error: Bus errorSegmentation fault")
+        yield recording("import netCDF4 as nc", _READ, cell, signal="SIGBUS", crash=both)
 
     def silent_on(self) -> Iterable[Recording]:
         """Two threads in a library that is made for it, one thread in one that is not, and another process's words."""
@@ -207,6 +209,11 @@ def _used(code: Notebook, cell: Cell, function: str, imported: set[str]) -> str 
 
 def _imported(death: Death) -> set[str]:
     return {found[1] for cell in death.recording.cells for found in _IMPORTED.finditer(cell.source)}
+
+
+def _together(together: bool) -> Iterator[Evidence]:
+    if together:
+        yield Evidence("Several threads crashed at the same moment.", source="crash report of Python's faulthandler")
 
 
 def _threads(death: Death, module: str | None) -> Iterator[Evidence]:

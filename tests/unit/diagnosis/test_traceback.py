@@ -107,3 +107,16 @@ def test_the_report_of_an_interpreter_that_stops_itself_is_of_the_abort():
     text = crash_report(said, ("own.py", 12, "bench"))
     assert fitting(text, "SIGABRT").current.frames[0].function == "bench"
     assert fitting(text, "SIGSEGV") is None
+
+
+@pytest.mark.parametrize("signal", ["SIGSEGV", "SIGBUS"])
+def test_two_threads_that_crash_at_the_same_moment(signal):
+    """As HDF5 in two threads did: both write their report into the same file, piece by piece."""
+    mixed = "Fatal Python error: Fatal Python error: Segmentation faultBus error\n\n\n\n\n"
+    text = f'{mixed}\nStack (most recent call first):\n  File "/tmp/a.py", line 3 in f\n'
+
+    report = fitting(text, signal)
+
+    assert report.crashed_together
+    assert [frame.function for frame in report.current.frames] == ["f"]
+    assert fitting(text, "SIGABRT") is None

@@ -1,7 +1,8 @@
 from collections.abc import Iterator
 
+from ...analysis.cluster_tasks import wanted_resources
 from ...analysis.library_waits import library_wait
-from ...examples.stuck import at_work, child_state, frame
+from ...examples.stuck import at_work, child_state, frame, stuck_in
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -29,16 +30,24 @@ class AskForWhatIsThere(Fix):
             _ASKS,
             stacks=at_work(_ASKS, 3, _IN_GET, children=_RAYLET),
             says=("num_gpus=1", "ray.cluster_resources()", "timeout=60"),
-        )
+        ),
+        Case(
+            "import ray",
+            _ASKS,
+            cause="hang",
+            stuck=stuck_in(_ASKS, 3, _IN_GET, waits_in="futex_do_wait", children=_RAYLET).stuck,
+            says=("num_gpus=1",),
+        ),
     ]
     SILENT = [Case("import ray", _ASKS)]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Quote what is asked for."""
-        busy = death.busy_cell
-        if busy is None or busy.wanted_resources is None or library_wait(busy.frames) != "cluster":
+        look = death.look
+        wanted = None if look is None else wanted_resources(death.recording, look.stuck.children)
+        if look is None or wanted is None or library_wait(look.main.frames) != "cluster":
             return
-        asked = quote(busy.wanted_resources)
+        asked = quote(wanted)
         if death.code.imports("ray"):
             snippet = (
                 "print(ray.cluster_resources())  # what there is\n"

@@ -187,7 +187,10 @@ class BoundTheWait(Fix):
         _awaits("item = await tell(x)", "asyncio.wait_for(..., timeout=60)"),
         _awaits("jobs = asyncio.Queue()\nwhile True:\n    x = await jobs.get()", "await jobs.put(None)"),
     ]
-    SILENT = [_hangs("x = solve(y)", "")]
+    SILENT = [
+        _hangs("x = solve(y)", ""),
+        _hangs("x = ray.get(tasks)", "", frame("ray/_private/worker.py", "get_objects", library=True)),
+    ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say what ends a wait of this kind."""
@@ -195,7 +198,8 @@ class BoundTheWait(Fix):
         if still is not None and still.main.needs_an_event:
             yield from _awaited(still, death)
             return
-        code = "" if still is None else still.main.code.strip()
+        of_others = still is not None and still.main.kind in ("cluster", "group")  # no queue or lock of this process
+        code = "" if still is None or of_others else still.main.code.strip()
         for pattern, title, waits, snippet in _WAYS if code else ():
             is_child = still is not None and still.main.kind == "child"
             if re.search(pattern, code) is not None and not (is_child and waits == _EVENT):
