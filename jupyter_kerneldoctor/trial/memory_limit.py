@@ -140,11 +140,17 @@ def _group(kind: str, directory: Path) -> Limit:
 def _systemd_scope(limit_bytes: int) -> Limit:
     if shutil.which("systemd-run") is None:
         raise FileNotFoundError("systemd-run is not installed")
-    prefix = ["systemd-run", "--user", "--scope", "--quiet", "-p", f"MemoryMax={limit_bytes}", "-p", "MemorySwapMax=0"]
-    probe = subprocess.run([*prefix, "true"], capture_output=True, text=True, check=False)
+    # Without Delegate systemd 253 and later end a server, too, when Linux killed a kernel in the same scope.
+    properties = (f"MemoryMax={limit_bytes}", "MemorySwapMax=0", "Delegate=yes")
+    prefix = ["systemd-run", "--user", "--scope", "--quiet", *(f"--property={one}" for one in properties), "--"]
+    # A session that was given no memory controller, as with cgroup v1, takes the limit and sets none.
+    in_force = f'cat "{CGROUP}$(sed -n s/^0:://p /proc/self/cgroup)/memory.max" 2>/dev/null; true'
+    probe = subprocess.run([*prefix, "/bin/sh", "-c", in_force], capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         raise OSError(re.sub(r"\s+", " ", probe.stderr).strip() or "systemd-run failed")
-    return Limit("a systemd scope of this user", [*prefix, "--"])
+    if not probe.stdout.strip().isdigit():
+        raise OSError("this systemd session may not limit memory")
+    return Limit("a systemd scope of this user", prefix)
 
 
 def _rlimit(limit_bytes: int) -> Limit:
