@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .bound_names import Position
 from .parsed_cells import ParsedCells
-from .scopes import Binding, Position, Scope
+from .scopes import Binding, Scope
 
 _DEEPEST = 80  # steps from an expression to what it stands for: its parts, and the assignments of its names
 _MOST_STEPS = 12  # assignments from a name to a definition

@@ -10,20 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from .bound_names import BINDERS, Position, bound_names
 from .budget import Budget, CodeTooLargeError
 from .cellsource import segment
 from .executed_nodes import FUNCTIONS, Definition, children, executed_nodes
 
 Function: TypeAlias = Definition | ast.Lambda
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
-Position: TypeAlias = tuple[int, int]
 T = TypeVar("T")
 
-_TARGETS = (ast.For, ast.AsyncFor, ast.comprehension, ast.withitem)
-_BINDERS = (
-    *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.ExceptHandler),
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *_TARGETS),
-)
 _LEAVES = (ast.Name, ast.Constant)
 _OPERANDS = (
     *(*_LEAVES, ast.Attribute, ast.Subscript, ast.Call, ast.JoinedStr, ast.Tuple),
@@ -86,12 +81,10 @@ class Scope:
             self._calls.append(node)
         elif isinstance(node, ast.Global | ast.Nonlocal):
             self.outside |= dict.fromkeys(node.names, top if isinstance(node, ast.Global) else self.parent or top)
-        elif isinstance(node, _BINDERS) and not is_in_class:
-            _bind(node, self)
-
-    def bind(self, name: str, binding: Binding) -> None:
-        """Take in that a name is bound."""
-        self.outside.get(name, self).bindings.setdefault(name, []).append(binding)
+        elif isinstance(node, BINDERS) and not is_in_class:
+            for one in bound_names(node):
+                bound = Binding(self, one.position, one.value, one.imported, one.definition)
+                self.outside.get(one.name, self).bindings.setdefault(one.name, []).append(bound)
 
     @property
     def nodes(self) -> list[ast.AST]:
@@ -251,50 +244,3 @@ class CellTree:
             for name in scope.parameters:
                 scope.bindings[name] = [Binding(scope, (0, 0), defaults.get(name))]
         return scope
-
-
-def _bind(node: ast.AST, scope: Scope) -> None:
-    """Note the names that a node binds, from the end of its statement on: `x = f(x)` reads the old one."""
-    begin = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
-    end = (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
-    match node:
-        case ast.Import() | ast.ImportFrom():
-            _bind_imported(node, end, scope)
-        case ast.Assign():
-            for target in node.targets:
-                _bind_target(target, node.value, end, scope)
-        case ast.AnnAssign() | ast.NamedExpr() if node.value is not None:
-            _bind_target(node.target, node.value, end, scope)
-        case ast.AugAssign():
-            _bind_target(node.target, None, end, scope)
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            scope.bind(node.name, Binding(scope, begin, definition=node))
-        case ast.ExceptHandler(name=str(name)):
-            scope.bind(name, Binding(scope, begin))
-        case ast.For(target=target) | ast.AsyncFor(target=target) | ast.comprehension(target=target):
-            _bind_target(target, None, (target.lineno, target.col_offset), scope)
-        case ast.withitem(optional_vars=ast.expr() as target):
-            _bind_target(target, None, (target.lineno, target.col_offset), scope)
-
-
-def _bind_imported(node: ast.Import | ast.ImportFrom, position: Position, scope: Scope) -> None:
-    for alias in node.names:
-        if isinstance(node, ast.Import):
-            full: str | None = alias.name if alias.asname else alias.name.split(".")[0]
-        else:
-            full = f"{node.module}.{alias.name}" if node.level == 0 else None
-        name = alias.asname or (alias.name.split(".")[0] if isinstance(node, ast.Import) else alias.name)
-        scope.bind(name, Binding(scope, position, imported=full))
-
-
-def _bind_target(target: ast.expr, value: ast.expr | None, position: Position, scope: Scope) -> None:
-    match target:
-        case ast.Name():
-            scope.bind(target.id, Binding(scope, position, value))
-        case ast.Starred():
-            _bind_target(target.value, None, position, scope)
-        case ast.Tuple() | ast.List():
-            same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
-            values = value.elts if same and isinstance(value, ast.Tuple | ast.List) else [None] * len(target.elts)
-            for part, of_part in zip(target.elts, values, strict=True):
-                _bind_target(part, of_part, position, scope)

@@ -2,8 +2,9 @@
 
 import ast
 
+from .bound_names import Position
 from .notebook import Notebook
-from .scopes import Binding, Position, Scope
+from .scopes import Binding, Scope
 
 
 def unpacked(code: Notebook, binding: Binding) -> ast.expr | None:
