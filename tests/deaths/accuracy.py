@@ -1,9 +1,11 @@
 """`make deaths`: plays all cases and writes down how often the post-mortem was right (docs/accuracy.md).
 
-    python -m deaths.accuracy [NAME ...] [--environments DIR] [--results DIR] [--write FILE] [--jobs N]
+    python -m deaths.accuracy [NAME ...] [--environments DIR] [--results DIR] [--recordings DIR]
+                              [--write FILE] [--jobs N]
 
 An environment holds the libraries of the cases; what is missing is installed into it. `--results` keeps what was said
 of each case, NAME.json: a later run plays only the others, and judges all by the cases as they are written then.
+`--recordings` keeps what it was said of, for `deaths.rejudge`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from .case import load
 from .conditions import CannotRunHereError
 from .edited import try_edits
 from .play import play
+from .recordings import Recordings
 from .result import Kept, Result, is_good
 from .tables import tables
 
@@ -49,6 +52,7 @@ def main() -> int:
     parser.add_argument("--environments", type=Path, default=Path(".venv-deaths"))
     parser.add_argument("--package", default=".", help="what is installed as KernelDoctor: a wheel or a checkout")
     parser.add_argument("--results", type=Path, help="keeps what was said, and goes on from there")
+    parser.add_argument("--recordings", type=Path, help="keeps the recordings, so that other rules can judge them")
     parser.add_argument("--write", type=Path, help="the file for the tables")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
@@ -56,7 +60,7 @@ def main() -> int:
     kept = Kept(options.results)
     pythons = _environments([case for case in cases if kept.result(case) is None], options)
     with ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda case: _result(case, pythons, kept), cases))
+        results = list(pool.map(lambda case: _result(case, pythons, kept, options.recordings), cases))
     first_tries = _note_first_tries(results)
     text = tables(results, first_tries)
     print(text)
@@ -65,18 +69,19 @@ def main() -> int:
     return 0 if is_good(results) else 1
 
 
-def _result(case: Case, pythons: dict[str, str], kept: Kept) -> Result:
+def _result(case: Case, pythons: dict[str, str], kept: Kept, recordings: Path | None) -> Result:
     result = kept.result(case)
     if result is None:
-        result = _run(case, pythons[_environment(case)])
+        own = None if recordings is None else Recordings(recordings / case.name)
+        result = _run(case, pythons[_environment(case)], own)
         kept.add(result)
     return result
 
 
-def _run(case: Case, python: str) -> Result:
+def _run(case: Case, python: str, recordings: Recordings | None) -> Result:
     result = Result(case)
     try:
-        result.played = play(case, python)
+        result.played = play(case, python, recordings=recordings)
         result.tried = try_edits(case, result.fixes, python)
     except CannotRunHereError as error:
         result.problem = str(error)
@@ -106,12 +111,13 @@ def _note_first_tries(results: list[Result]) -> dict[str, Any]:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     for result in results:
         if result.case.fresh and result.as_expected and result.case.name not in kept:
-            kept[result.case.name] = {"commit": commit.stdout.strip(), **result.verdict, "said": _said(result.report)}
+            kept[result.case.name] = {"commit": commit.stdout.strip(), **result.verdict, "said": said(result.report)}
     FIRST_TRIES.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", "utf-8")
     return kept
 
 
-def _said(report: dict[str, Any]) -> dict[str, Any]:
+def said(report: dict[str, Any]) -> dict[str, Any]:
+    """Return what people read first of a report."""
     statement = report.get("statement") or {}
     return {
         "headline": report.get("headline"),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .case import Case
     from .hosts import Host
+    from .recordings import Recordings
 
 _ACTION_AFTER_S = 2.0
 _READY_S = 60.0
@@ -52,9 +53,19 @@ class Played:
         return order[0] if order else {}
 
 
-def play(case: Case, python: str = sys.executable, after: Callable[[Path], None] | None = None) -> Played:
-    """Run a case in the environment of `python`; `after` gets the run's directory. Raises CannotRunHereError."""
+def play(
+    case: Case,
+    python: str = sys.executable,
+    after: Callable[[Path], None] | None = None,
+    recordings: Recordings | None = None,
+) -> Played:
+    """Run a case in the environment of `python`. Raises CannotRunHereError.
+
+    `after` gets the run's directory; in `recordings` those are kept that the reports are about.
+    """
     began = time.monotonic()
+    if recordings is not None:
+        recordings.clear()
     work = Path(tempfile.mkdtemp(prefix="kerneldoctor-case-"))
     temporary_directory(work).mkdir()
     try:
@@ -66,7 +77,7 @@ def play(case: Case, python: str = sys.executable, after: Callable[[Path], None]
             argv = launch if case.interpreter else [*prefix, *launch]
             host: Host = UnderServer(argv, work) if case.via == "server" else Alone(argv, work)
             try:
-                played = _play(case, host)
+                played = _play(case, host, recordings)
             finally:
                 host.close()
         if after is not None:
@@ -86,18 +97,18 @@ def _remove(directory: Path) -> None:
         time.sleep(0.02)
 
 
-def _play(case: Case, host: Host) -> Played:
+def _play(case: Case, host: Host, recordings: Recordings | None) -> Played:
     if not host.start(_READY_S):
-        return Played("never starts", [_report(host)])
+        return Played("never starts", [_report(host, recordings)])
     ended, error = _run_cells(case, host)
     if ended == "lives" and case.then == "restart":
         host.restart()
         ended = "restarted"
     if ended not in ("lives", "hangs"):
-        return Played(ended, [_report(host)], error=error)
-    running = _report(host)
+        return Played(ended, [_report(host, recordings)], error=error)
+    running = _report(host, recordings)
     host.shutdown()
-    return Played(ended, [running, _report(host)], error=error)
+    return Played(ended, [running, _report(host, recordings)], error=error)
 
 
 def _run_cells(case: Case, host: Host) -> tuple[str, str | None]:
@@ -155,13 +166,15 @@ def _wait(host: Host, message_id: str, patience_s: float, obeys_s: float) -> tup
     return "lives" if idle_since is not None else "hangs", error
 
 
-def _report(host: Host) -> dict[str, Any]:
+def _report(host: Host, recordings: Recordings | None) -> dict[str, Any]:
     """What the command line says about the process that ran the cells: after a restart its kernel has another one."""
     for _ in range(10):
         rows = _ask(host, "list") or []
         mine = [row["recording"] for row in rows if host.pid in (0, row["pid"])]
         document = _ask(host, "report", *mine[:1]) if mine else None
         if document is not None:
+            if recordings is not None:
+                recordings.add(Path(host.env["KERNELDOCTOR_DATA_DIR"]), mine[0])
             return dict(document)
         time.sleep(0.5)
     return {"cause": None, "confidence": 0.0, "headline": "There is no report.", "fixes": [], "cell": None}

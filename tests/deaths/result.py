@@ -102,6 +102,11 @@ class Kept:
             document = {"played": asdict(result.played), "tried": [asdict(one) for one in result.tried]}
             (self.directory / f"{result.case.name}.json").write_text(json.dumps(document, indent=1), "utf-8")
 
+    def drop(self, case: Case) -> None:
+        """Forget a case, so that it is played again."""
+        if self.directory is not None:
+            (self.directory / f"{case.name}.json").unlink(missing_ok=True)
+
     def result(self, case: Case) -> Result | None:
         """Return what is kept of a case; None: it has to be played."""
         path = self.directory / f"{case.name}.json" if self.directory is not None else None
