@@ -1,39 +1,210 @@
-"""What a loop puts into a list of each round, and how less is kept: of dicts, of copies of arrays, of the best few."""
+"""What a loop puts into a list of each round, and how less is kept of it: of rows, pairs, numbers, texts and tables."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from ..code.stores import Store
+from ..code.calls import last_name
+from ..code.notebook import Notebook
+from ..code.stores import Store, container_name
+from ..code.trees import walk
 from .plain_lists import best_of
 
-_FIELDS = (
-    "{plain}.append(({row}['a'], {row}['b']))  # of each only the fields you need, as a tuple: a quarter of a dict\n\n"
-    "yield {row}  # or no list: hand out one after the other, where they are gone through once\n\n"
-    "table = pd.read_csv(path, usecols=['a', 'b'])  # or whole columns, where a table is read"
+
+class Less(NamedTuple):
+    """A way to keep less: what to copy, and what is said in place of the usual."""
+
+    code: str
+    title: str = ""
+    told: str = ""
+
+
+_FIELDS = Less(
+    "{plain}.append(({fields}))  # of each only the fields you need, as a tuple: a quarter of a dict\n\n"
+    "yield {row}  # or no list: hand out one after the other, where they are gone through once{table}",
+    "Keep of each row only the fields you need, as a tuple",
+    "A dict of each row has hundreds of bytes beside its values. A tuple of the fields that are used takes a quarter; "
+    "sums, and counts with `Counter`, need no rows at all: add them up as they are read.",
 )
-_THINNED = (
+_OF_A_FILE = (
+    "\n\nimport pandas as pd\n\n# or whole columns; dtype='category' for texts that repeat\n"
+    "table = pd.read_csv({path}, usecols=[{names}]{sep})"
+)
+_COLUMNS = Less(
+    "from array import array\n\ncolumns = {{{made}}}  # before the loop, in place of {plain}\n\n"
+    "{appended}  # in it: numbers into an array('d'), texts into a list\n\n"
+    "pd.DataFrame(columns)  # behind it; or no list: write each row as it comes, csv.writer(file).writerow(...)",
+    "Keep a column for each field, not a dict for each round",
+    "A dict of each round has hundreds of bytes beside its values; a number in an array has eight.",
+)
+_THINNED = Less(
     "if step % 10 == 0:  # every tenth round is enough to look at\n"
     "    {plain}.append(...)  # and .astype('float32') in the place of .copy(): half of it\n\n"
     "# or all of them in a file, which is read as it is needed:\n"
     "kept = np.lib.format.open_memmap('kept.npy', 'w+', 'float32', (rounds, *shape))\nkept[step] = ..."
 )
-_BEST = (
+_BEST = Less(
     "import heapq\n\nyield {value}  # in the place of append, in a function of its own: `items`\n\n"
     "{plain} = heapq.nsmallest({top}, items(){key})  # holds {top} only; nlargest for the largest"
 )
+_NUMBERS = Less(
+    "from array import array\n\n{plain} = array('{kind}')  # before the loop, in place of []: append stays as it is\n\n"
+    "# behind it, without a copy: np.frombuffer({plain}, '{dtype}')\n"
+    "# or no list, where they are gone through once: yield {value}",
+    "Keep the numbers in an array, eight bytes each: array('{kind}')",
+    "A list has 8 bytes for each number, and the number itself is an object of 24 or more. In an array each "
+    "takes 8. What is only added up or counted needs no list.",
+)
+_PAIRS = Less(
+    "from array import array\n\n{plain} = array('i')  # before the loop; 'd' for fractions\n\n"
+    "{plain}.extend(({value}))  # in it, in place of append: 4 bytes for each number\n\n"
+    "table = np.frombuffer({plain}, 'int32').reshape(-1, {count})  # behind it, without a copy\n\n"
+    "yield {value}  # or no list, where they are gone through once: in place of append, in a function",
+    "Keep the numbers in an array, or yield one after the other",
+    "Each item is a {kind} of its own: some hundred bytes for {count} values. Where those are numbers, in an "
+    "array each takes 4 bytes. With `yield` in place of `append` there is one at a time.",
+)
+_TEXTS = Less(
+    "import sys\n\n{plain}.append(sys.intern({value}))  # where the same texts come again: each is held once\n\n"
+    "yield {value}  # or no list: hand out one after the other, where they are gone through once\n\n"
+    "counts[{value}] += 1  # or only how often each comes: counts = collections.Counter()",
+    "Hold each different text once, or take one after the other",
+    "A text takes 50 bytes and more, also where the same one was kept before.",
+)
+_TABLES = Less(
+    "part = {value}\n{plain}.append(part[['{key}', 'value']])  # of each only the columns you need, or its sums:\n"
+    "{plain}.append(part.groupby('{key}', observed=True)['value'].agg(['sum', 'count']))\n\n"
+    "total = pd.concat({plain}).groupby(level=0).sum()  # behind the loop: sums of sums",
+    "Keep of each table only the columns you need, or its sums",
+    "All of the tables stay. Where sums, counts or means are what is wanted, add each table up as it comes.",
+)
+_LONGEST = 300
+_FEW_NUMBERS = 400  # bytes of a tuple or list of numbers; with arrays or texts in it, it takes more
+_KINDS = {"int": ("q", "int64"), "float": ("d", "float64")}
 
 
-def less_of_each(stores: Iterable[Store], item_type: str | None) -> str | None:
-    """Return code that keeps less of each round; None where nothing is known that would."""
+def less_of_each(stores: Iterable[Store], item_type: str | None, each_bytes: int, code: Notebook) -> Less | None:
+    """Return how less of each round is kept, by what an item is and takes; None where nothing is known that would."""
+    item_type = f"large {item_type}" if item_type in ("tuple", "list") and each_bytes > _FEW_NUMBERS else item_type
     for store in stores:
-        match store.statement, store.values:
-            case ast.Expr(), [ast.expr() as value] if best := best_of(store.container, store.scope):
-                text = " ".join(store.scope.segment(value).split())
-                return _BEST.format(plain=store.container, value=text, top=best[0], key=best[1])
-            case ast.Expr(), [ast.Name(id=row)] if item_type == "dict":
-                return _FIELDS.format(plain=store.container, row=row)
-            case ast.Expr(), [ast.Tuple(elts=parts)] if all(
-                isinstance(one, ast.Call) and getattr(one.func, "attr", "") == "copy" for one in parts
-            ):
-                return _THINNED.format(plain=store.container)
+        values = store.values if isinstance(store.statement, ast.Expr) else ()
+        if len(values) == 1 and (found := _of_value(store, values[0], item_type, code)) is not None:
+            return found
     return None
+
+
+def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebook) -> Less | None:
+    if best := best_of(store.container, store.scope):
+        return _filled(_BEST, store, value, top=best[0], key=best[1])
+    if _is_emptied(store):
+        return None  # a queue or a stack
+    match value:
+        case ast.Name(id=row) if item_type == "dict":
+            fields, columns = _fields(row, store, code)
+            return _filled(_FIELDS, store, value, row=row, fields=fields, table=_table(row, store, columns))
+        case ast.Dict() if item_type == "dict":
+            return _columns(store, value)
+        case ast.Tuple(elts=parts) if all(map(_is_copy, parts)):
+            return _filled(_THINNED, store, value)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) if item_type in ("tuple", "list") and len(parts) > 1:
+            if not any(_is_text(one) or isinstance(one, ast.JoinedStr | ast.Starred) for one in parts):
+                text = ", ".join(" ".join(store.scope.segment(one).split()) for one in parts)
+                return _filled(_PAIRS, store, value, value=text, count=str(len(parts)), kind=item_type)
+    return _of_type(store, value, item_type, code)
+
+
+def _of_type(store: Store, value: ast.expr, item_type: str | None, code: Notebook) -> Less | None:
+    """Return how less is kept of numbers, texts and tables, however they are made."""
+    if item_type in _KINDS:
+        kind, dtype = _KINDS[item_type]
+        return _filled(_NUMBERS, store, value, kind=kind, dtype=dtype)
+    if item_type == "str":
+        return _filled(_TEXTS, store, value)
+    if item_type == "pandas.DataFrame" and (key := next(_keys(code), None)) is not None:
+        return _filled(_TABLES, store, value, key=key)
+    return None
+
+
+def _columns(store: Store, entry: ast.Dict) -> Less | None:
+    """Return how the fields of a dict that is written out are kept, one list for each."""
+    if not all(map(_is_text, entry.keys)):
+        return None
+    names = [one.value for one in entry.keys if isinstance(one, ast.Constant)]
+    texts = [" ".join(store.scope.segment(one).split()) for one in entry.values]
+    added = "; ".join(f"columns[{one!r}].append({text})" for one, text in zip(names, texts, strict=True))
+    made = ", ".join(f"{one!r}: []" for one in names)
+    return _filled(_COLUMNS, store, entry, made=made, appended=added) if len(added) < _LONGEST else None
+
+
+def _filled(less: Less, store: Store, given: ast.expr, **names: str) -> Less:
+    named = {"plain": store.container, "value": " ".join(store.scope.segment(given).split()), **names}
+    told = less.told.replace("{kind}", named.get("kind", "")).replace("{count}", named.get("count", ""))
+    return Less(less.code.format(**named), less.title.format(**named) if less.title else "", told)
+
+
+def _is_text(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_copy(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) == "copy"
+
+
+def _is_emptied(store: Store) -> bool:
+    """Whether items are taken out of the container again."""
+    calls = (one.func for one in store.scope.calls if isinstance(one.func, ast.Attribute))
+    return any(one.attr.startswith("pop") and container_name(one.value) == store.container for one in calls)
+
+
+def _fields(row: str, store: Store, code: Notebook) -> tuple[str, str]:
+    """Return the fields that the code reads of the rows it kept, and the columns of the file that it needs for them."""
+    kept, later = store.container.rpartition(".")[2], dict[str, None]()
+    for scope in code.scopes_mentioning(kept):
+        for node in scope.nodes:
+            match node:
+                case (
+                    ast.For(target=ast.Name(id=name), iter=rows)
+                    | ast.comprehension(target=ast.Name(id=name), iter=rows)
+                ) if last_name(rows) == kept:
+                    later |= dict.fromkeys(_read_of(name, scope.nodes, ast.Load))
+    here, made = (list(_read_of(row, store.scope.nodes, one)) for one in (ast.Load, ast.Store))
+    read = [one for one in dict.fromkeys((*here, *later)) if one not in made]
+    fields = ", ".join(f"{row}[{one!r}]" for one in list(later) or here or ["a", "b"])
+    return fields + ("," if "," not in fields else ""), ", ".join(map(repr, read or ["a", "b"]))
+
+
+def _read_of(row: str, nodes: Iterable[ast.AST], how: type[ast.expr_context]) -> Iterator[str]:
+    """Yield the fields of a row that are read, or written."""
+    for node in nodes:
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(field)), ctx=used):
+                if name == row and isinstance(used, how):
+                    yield field
+
+
+def _table(row: str, store: Store, columns: str) -> str:
+    """Return how the rows of a csv file are read as a table; "" where they come from elsewhere."""
+    around = [one for one in store.scope.around(store.statement) if isinstance(one, ast.With | ast.For)]
+    calls = [one for node in around for one in walk(node) if isinstance(one, ast.Call)]
+    reader = next((one for one in calls if last_name(one.func) in ("DictReader", "reader")), None)
+    opened = next((one.args[0] for one in calls if last_name(one.func) == "open" and one.args), None)
+    if reader is None:
+        return ""
+    text = "path" if opened is None else store.scope.segment(opened)
+    path = text if len(text) < _LONGEST // 10 and row not in text else "path"
+    given = (one.value for one in reader.keywords if one.arg == "delimiter")
+    sep = "".join(f", sep={store.scope.segment(one)}" for one in given)
+    return _OF_A_FILE.format(path=path, names=columns, sep=sep)
+
+
+def _keys(code: Notebook) -> Iterator[str]:
+    """Yield by what the code groups tables."""
+    for scope in code.running:
+        for call in scope.calls:
+            match call:
+                case ast.Call(func=ast.Attribute(attr="groupby"), args=[ast.Constant(value=str(key)), *_]):
+                    yield key
+                case ast.Call(
+                    func=ast.Attribute(attr="groupby"), args=[ast.List(elts=[ast.Constant(value=str(key)), *_])]
+                ):
+                    yield key

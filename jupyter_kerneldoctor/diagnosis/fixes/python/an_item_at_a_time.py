@@ -66,6 +66,7 @@ class AnItemAtATime(Fix):
     unless_offered = frozenset(
         {
             *("activations-in-parts", "backward-each-batch", "bound-the-queue", "generator-instead-of-list"),
+            "note-what-was-seen",
             *("clear-session-in-model-loop", "hold-fewer-items", "remove-hooks", "detach-accumulated-loss"),
             *(
                 "concat-once",

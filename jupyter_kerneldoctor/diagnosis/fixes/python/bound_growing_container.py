@@ -1,19 +1,15 @@
-import ast
 import re
-from collections.abc import Iterator
+import sys
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...analysis.growth import is_of_one_step
-from ...code.origins import all_origins
-from ...code.scopes import Scope
-from ...code.stores import Store, stores
-from ...code.trees import walk
+from ...code.stores import stores
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
-from ...frameworks.kept_rows import less_of_each
-from ...frameworks.torch import Kind, Tensors
+from ...frameworks.kept_rows import Less, less_of_each
+from ...frameworks.kept_tensors import less_of_tensors
 from ...postmortem import Grown
 from ...units import quote, size
 
@@ -33,14 +29,19 @@ def _in_rounds(before: str, cell: str, *says: str) -> Case:
     return Case(before, cell, held=[Held(-0.5, 2, (_ROWS,))], says=says)
 
 
+def _of_items(body: str, item_type: str, *says: str) -> Case:
+    held = [Held(-0.5, 1, (replace(_ROWS, item_type=item_type, items=9_000_000),))]
+    return Case(f"rows = []\nfor a in xs:\n    {body}", held=held, says=says)
+
+
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)"
 _CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
 
 _ROUNDS = (
-    "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, only the newest with "
+    "Keep a number or a summary of each round, only the newest with "
     "`deque(maxlen={newest})`, or write the rows to a file every so often."
 )
-_DICT = "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, or only the newest."
+_DICT = "Keep a number or a summary of each round, or only the newest."
 _WRITE = (
     "from collections import deque\n\n{plain} = deque(maxlen={newest})  # keeps the newest\n\n"
     "# or write them out and begin anew:\nif len({plain}) >= 10_000:\n"
@@ -59,41 +60,8 @@ _GRAPHS = (
     "`backward()` has run; what is only looked at later can be kept as `tensor.detach()`."
 )
 _CLEAR = "{plain}.clear()  # after backward() and step(): the next pass begins with what comes from now on"
-_TENSORS = (
-    "grew by {grew}{items} while the cell ran. Keep of each round only what is read later: a mean, the class of the "
-    "highest score, half as many digits. Or write the values to a file, which `mmap_mode='r'` opens without reading it."
-)
-_ENTRIES = (
-    "grew by {grew}{items} while the cell ran. Keep the numbers and classes of each round; networks, optimizers and "
-    "what a network gave belong in files."
-)
-_LARGE = (
-    "\n\n# what is large, into a file of each round:\n"
-    "torch.save(model.state_dict(), f'model-{i}.pt')  # Keras: model.save; arrays: np.save"
-)
 _FEW, _NEWEST = 8, 1000
 _NAME = re.compile(r"\w+(?:(?:\[\d+\])?\.\w+)*")  # `callbacks[0].seen`, too
-_GRADIENTS = re.compile(r"\.gradient\(|autograd\.grad\(|\bgrads?\b|gradients")
-_SUMS = (
-    "grew by {grew}{items} while the cell ran. Their mean needs only their sum, which is as large as those of one step."
-)
-_SUM = (
-    "total, steps = None, 0  # before the loop, in place of {plain}\n\ngrads = {value}  # in it\n"
-    "total = list(grads) if total is None else [old + new for old, new in zip(total, grads)]\nsteps += 1\n\n"
-    "mean_grads = [one / steps for one in total]  # behind it"
-)
-_MODELS = re.compile(r"torch\.optim|keras.{0,99}?(Sequential|Model)$|state_dict|deepcopy")
-_SCORES = re.compile("logit|prob|score|pred")
-_SMALLER = (
-    "small = {value}.{number}  # keep this in {plain}, or .argmax(-1), or as float16\n\n"
-    "# or a file for each round, which np.load(..., mmap_mode='r') opens:\n"
-    "np.save(f'part-{{i}}.npy', {value}{array})  # i: the number of the round"
-)
-_FORMS = {
-    "torch": ("mean().item()", ".detach().cpu().numpy()"),
-    "tensorflow": ("numpy().mean()", ".numpy()"),
-    "numpy": ("mean()", ""),
-}
 
 
 class BoundGrowingContainer(Advice):
@@ -114,10 +82,11 @@ class BoundGrowingContainer(Advice):
         {
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation", "hold-fewer-items"),
-            *("bound-the-queue", "read-less-in-a-module", "remove-hooks", "return-numbers"),
+            *("bound-the-queue", "note-what-was-seen", "read-less-in-a-module", "remove-hooks"),
+            *("return-numbers",),
         }
     )
-    headline = "Keep less in {name} of each round, or write it to a file"
+    headline = "{title_}"
     why = "{told}"
     snippet = "{code_}"
 
@@ -130,6 +99,17 @@ class BoundGrowingContainer(Advice):
             held=[Held(-0.5, 1, (replace(_ROWS, item_type="dict"),))],
             says=("rows.append((row['a'], row['b']))", "yield row"),
         ),
+        Case(
+            "import csv\nrows = []\nwith open('till.csv') as f:\n    for row in csv.DictReader(f):\n"
+            "        rows.append(row)\nfor r in rows:\n    n[r['shop']] += float(r['sum'])",
+            held=[Held(-0.5, 1, (replace(_ROWS, item_type="dict"),))],
+            says=("rows.append((row['shop'], row['sum']))", "read_csv('till.csv', usecols=['shop', 'sum'])"),
+        ),
+        _of_items("rows.append([a, n[b]])", "list", "rows.extend((a, n[b]))", "reshape(-1, 2)", "yield a, n[b]"),
+        _of_items("rows.append(f(a))", "float", "rows = array('d')"),
+        _of_items("rows.append(line.strip())", "str", "sys.intern(line.strip())", "yield line.strip()"),
+        _of_items("rows.append({'t': t, 'x': f(t)})", "dict", "columns['x'].append(f(t))", "{'t': [], 'x': []}"),
+        _of_items("rows.append(read(day))\nt = f(rows).groupby('shop')", "pandas.DataFrame", "part.groupby('shop'"),
         Case(
             "rows = []\nwhile True:\n    rows.append((u.copy(), v.copy()))",
             held=[Held(-0.5, 1, (replace(_ROWS, item_type="tuple"),))],
@@ -178,7 +158,7 @@ class BoundGrowingContainer(Advice):
             return None
         if (one.type or "").startswith("functools."):
             return None  # the cache of a function: `bound-function-cache`
-        grew = one.grew_bytes or one.bytes or 0
+        grew_bytes = one.grew_bytes or one.bytes or 0
         gained = death.growth.items_gained(one)
         is_local = f"{one.where}".startswith("local of")
         if one.with_graph and is_local and (gained < _FEW or is_of_one_step(one)):
@@ -187,18 +167,21 @@ class BoundGrowingContainer(Advice):
         told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
         if not one.with_graph and "." in (one.item_type or ""):
             code = _PICKLE  # of no builtin type: its text may not say all
-        newest = _fitting(death, grew, gained)
+        newest = _fitting(death, grew_bytes, gained)
         names = {"plain": one.name, "file": one.name.rpartition(".")[2], "newest": str(newest)}
         if not one.with_graph and one.type in ("dict", "defaultdict", "collections.defaultdict"):
             told, code = _DICT, _OF_LISTS if one.item_type == "list" else _OLDEST
             if code == _OF_LISTS and gained < _FEW:  # how many items its lists have is not known
                 names["newest"] = str(_NEWEST // 10)
-        special = None if one.with_graph else _of_what_is_kept(death, one)
-        if special is not None:
-            told, code = special[0] or told, special[1]
-            names |= special[2]
-        told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained, newest=newest)}"
-        return {"name": quote(one.name), "told": told, "code_": code.format(**names)}
+        less = None if one.with_graph else _less(death, one)
+        told = told if less is None or not less.told else less.told
+        title = f"Keep less in {quote(one.name)} of each round, or write it to a file"
+        grew = "" if one.with_graph else f"grew by {size(grew_bytes)}{items} while the cell ran. "
+        return {
+            "title_": title if less is None else less.title or title,
+            "told": f"{quote(one.name)} {grew}{told.format(count=gained, newest=newest)}",
+            "code_": code.format(**names) if less is None else less.code,
+        }
 
     def saves(self, death: Death) -> int | None:
         """Count what it grew by."""
@@ -208,18 +191,6 @@ class BoundGrowingContainer(Advice):
         return death.memory.ramp_bytes * 8 // 10 if one.with_graph else one.grew_bytes or one.bytes
 
 
-def _of_what_is_kept(death: Death, one: Grown) -> tuple[str, str, dict[str, str]] | None:
-    """Return what is told of gradients, arrays, dicts and the like, "" for as always, the code, and what it names."""
-    if (gradients := _gradients(death, one)) is not None:
-        return _SUMS, _SUM, {"value": gradients}
-    if (array := _array(death, one)) is not None:
-        return _TENSORS, _SMALLER, dict(zip(("value", "number", "array"), array, strict=True))
-    if (less := less_of_each(_stores(death, one), one.item_type)) is not None:
-        return "", "{less}", {"less": less}
-    entries = _smaller_entries(death, one)
-    return None if entries is None else (_ENTRIES, "{entries}", {"entries": entries})
-
-
 def _fitting(death: Death, grew: int, gained: int) -> int:
     """Return how many items to keep: those that fit into half of the room, and a thousand at most."""
     fit = (death.safe_headroom_bytes or 0) // 2 * gained // grew if gained > 1 and grew else _NEWEST
@@ -227,61 +198,9 @@ def _fitting(death: Death, grew: int, gained: int) -> int:
     return _NEWEST if fit >= _NEWEST or not death.safe_headroom_bytes else max(1, fit // digit * digit)
 
 
-def _stores(death: Death, container: Grown) -> Iterator[Store]:
-    """Yield the statements that put something into a container."""
+def _less(death: Death, container: Grown) -> Less | None:
+    """Return how less is kept of what the cells put into a container; None where nothing is known that would."""
     name = container.name.rpartition(".")[2]
-    return (one for one in stores(death.code.running) if one.container.rpartition(".")[2] == name)
-
-
-def _smaller_entries(death: Death, container: Grown) -> str | None:
-    """Return the statement that keeps a dict of each round, with numbers and classes in place of what is large."""
-    tensors = Tensors(death.code)
-    for store in _stores(death, container):
-        match store.values:
-            case [ast.Dict(keys=keys, values=values) as entry] if all(isinstance(one, ast.Constant) for one in keys):
-                segment, kept = store.scope.segment, []
-                for key, value in zip(keys, values, strict=True):
-                    if _is_model(value, store.scope, tensors):
-                        continue
-                    text = segment(value)
-                    scores = isinstance(value, ast.Name) and _SCORES.search(text)
-                    less_of = ".argmax(-1)" if scores else ".half()" if text.endswith((".cpu()", ".detach()")) else ""
-                    kept.append(f"{segment(key) if key else ''}: {text}{less_of}")
-                less = "{" + ", ".join(kept) + "}"
-                if kept and (len(kept) < len(keys) or "argmax" in less or ".half()" in less):
-                    note = "# half the bytes; of masks, (mask > 0.5) has a quarter\n" if ".half()" in less else ""
-                    large = _LARGE if len(kept) < len(keys) else ""
-                    return note + segment(store.statement).replace(segment(entry), less) + large
-    return None
-
-
-def _is_model(value: ast.expr, scope: Scope, tensors: Tensors) -> bool:
-    """Whether a value is a network or its optimizer."""
-    made = [one.func for one, _ in all_origins(value, scope, tensors.code) if isinstance(one, ast.Call)]
-    names = (tensors.code.qualified(one, scope) or "" for one in made)
-    return tensors.kind(value, scope) is Kind.MODULE or any(_MODELS.search(name) for name in names)
-
-
-def _gradients(death: Death, container: Grown) -> str | None:
-    """Return the text of the gradients that are put into a container: a list with one for each variable."""
-    for store in _stores(death, container):
-        if len(store.values) == 1:
-            text = store.scope.segment(store.values[0])
-            is_list = container.item_type in ("list", "tuple", None) and "dict" not in (container.type or "")
-            return text if is_list and _GRADIENTS.search(text) and "item()" not in text else None
-    return None
-
-
-def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:
-    """Return the text of the array that is put into a container, a number of it, and what makes it NumPy's."""
-    tensors, package = Tensors(death.code), (container.item_type or "").partition(".")[0]
-    for store in _stores(death, container):
-        if len(store.values) == 1:
-            value = store.values[0]
-            is_copy = any(getattr(one, "attr", "") in ("detach", "clone") for one in walk(value))
-            is_tensor = is_copy or tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
-            of_torch = tensors.in_use and is_tensor
-            if (of_torch or package in _FORMS) and isinstance(value, ast.Name | ast.Attribute | ast.Call):
-                text, (number, array) = store.scope.segment(value), _FORMS["torch" if of_torch else package]
-                return text, number, array.removeprefix(".detach()") if ".detach()" in text else array
-    return None
+    kept = [one for one in stores(death.code.running) if one.container.rpartition(".")[2] == name]
+    tensors, each = less_of_tensors(kept, container, death.code), death.growth.bytes_per_item or sys.maxsize
+    return tensors or less_of_each(kept, container.item_type, each, death.code)

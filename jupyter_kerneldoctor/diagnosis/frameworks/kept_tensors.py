@@ -1,0 +1,108 @@
+"""What a training loop puts into a container of each round, and how less is kept: of gradients, arrays and networks."""
+
+import ast
+import re
+from collections.abc import Sequence
+
+from ..code.notebook import Notebook
+from ..code.origins import all_origins
+from ..code.scopes import Scope
+from ..code.stores import Store
+from ..code.trees import walk
+from ..postmortem import Grown
+from .kept_rows import Less
+from .torch import Kind, Tensors
+
+_GRADIENTS = re.compile(r"\.gradient\(|autograd\.grad\(|\bgrads?\b|gradients")
+_MODELS = re.compile(r"torch\.optim|keras.{0,99}?(Sequential|Model)$|state_dict|deepcopy")
+_SCORES = re.compile("logit|prob|score|pred")
+_FORMS = {
+    "torch": ("mean().item()", ".detach().cpu().numpy()"),
+    "tensorflow": ("numpy().mean()", ".numpy()"),
+    "numpy": ("mean()", ""),
+}
+_SUMS = "Their mean needs only their sum, which is as large as those of one step."
+_SUM = (
+    "total, steps = None, 0  # before the loop, in place of {plain}\n\ngrads = {value}  # in it\n"
+    "total = list(grads) if total is None else [old + new for old, new in zip(total, grads)]\nsteps += 1\n\n"
+    "mean_grads = [one / steps for one in total]  # behind it"
+)
+_ARRAYS = (
+    "Keep of each round only what is read later: a mean, the class of the highest score, half as many digits. Or write "
+    "the values to a file, which `mmap_mode='r'` opens without reading it."
+)
+_SMALLER = (
+    "small = {value}.{number}  # keep this in {plain}, or .argmax(-1), or as float16\n\n"
+    "# or a file for each round, which np.load(..., mmap_mode='r') opens:\n"
+    "np.save(f'part-{{i}}.npy', {value}{array})  # i: the number of the round"
+)
+_ENTRIES = "Keep the numbers and classes of each round; networks, optimizers and what a network gave belong in files."
+_LARGE = (
+    "\n\n# what is large, into a file of each round:\n"
+    "torch.save(model.state_dict(), f'model-{i}.pt')  # Keras: model.save; arrays: np.save"
+)
+
+
+def less_of_tensors(kept: Sequence[Store], container: Grown, code: Notebook) -> Less | None:
+    """Return how less is kept of tensors, arrays and networks; None where none are put in."""
+    single = next((one for one in kept if len(one.values) == 1), None)
+    if single is not None and _is_gradients(single, container):
+        value = single.scope.segment(single.values[0])
+        return Less(_SUM.format(plain=container.name, value=value), told=_SUMS)
+    for store in kept:
+        if (names := _array(store, container, code)) is not None:
+            return Less(_SMALLER.format(plain=container.name, **names), told=_ARRAYS)
+    entries = (_smaller_entry(store, Tensors(code)) for store in kept)
+    return next((Less(one, told=_ENTRIES) for one in entries if one is not None), None)
+
+
+def _is_gradients(store: Store, container: Grown) -> bool:
+    """Whether gradients are put into a list, with one for each variable."""
+    text = store.scope.segment(store.values[0])
+    is_list = container.item_type in ("list", "tuple", None) and "dict" not in (container.type or "")
+    return bool(is_list and _GRADIENTS.search(text) and "item()" not in text)
+
+
+def _array(store: Store, container: Grown, code: Notebook) -> dict[str, str] | None:
+    """Return the text of the array that is put into a container, a number of it, and what makes it NumPy's."""
+    tensors, package = Tensors(code), (container.item_type or "").partition(".")[0]
+    if len(store.values) != 1:
+        return None
+    value = store.values[0]
+    is_copy = any(getattr(one, "attr", "") in ("detach", "clone") for one in walk(value))
+    is_tensor = is_copy or tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
+    of_torch = tensors.in_use and is_tensor
+    if not (of_torch or package in _FORMS) or not isinstance(value, ast.Name | ast.Attribute | ast.Call):
+        return None
+    text, (number, array) = store.scope.segment(value), _FORMS["torch" if of_torch else package]
+    array = array.removeprefix(".detach()") if ".detach()" in text else array
+    return {"value": text, "number": number, "array": array}
+
+
+def _smaller_entry(store: Store, tensors: Tensors) -> str | None:
+    """Return the statement that keeps a dict of each round, with numbers and classes in place of what is large."""
+    match store.values:
+        case [ast.Dict(keys=keys, values=values) as entry] if all(isinstance(one, ast.Constant) for one in keys):
+            pass
+        case _:
+            return None
+    segment, kept = store.scope.segment, []
+    for key, value in zip(keys, values, strict=True):
+        if _is_model(value, store.scope, tensors):
+            continue
+        text = segment(value)
+        scores = isinstance(value, ast.Name) and _SCORES.search(text)
+        less_of = ".argmax(-1)" if scores else ".half()" if text.endswith((".cpu()", ".detach()")) else ""
+        kept.append(f"{segment(key) if key else ''}: {text}{less_of}")
+    less = "{" + ", ".join(kept) + "}"
+    if not kept or not (len(kept) < len(keys) or "argmax" in less or ".half()" in less):
+        return None
+    note = "# half the bytes; of masks, (mask > 0.5) has a quarter\n" if ".half()" in less else ""
+    return note + segment(store.statement).replace(segment(entry), less) + (_LARGE if len(kept) < len(keys) else "")
+
+
+def _is_model(value: ast.expr, scope: Scope, tensors: Tensors) -> bool:
+    """Whether a value is a network or its optimizer."""
+    made = [one.func for one, _ in all_origins(value, scope, tensors.code) if isinstance(one, ast.Call)]
+    names = (tensors.code.qualified(one, scope) or "" for one in made)
+    return tensors.kind(value, scope) is Kind.MODULE or any(_MODELS.search(name) for name in names)
