@@ -70,7 +70,7 @@ class Kernel:
 class Limit:
     """A ceiling for memory that was in force."""
 
-    kind: Literal["cgroup", "ram"]
+    kind: Literal["cgroup", "ram", "process"]
     name: str
     """In words: "container limit", "the machine's memory"."""
     bytes: int

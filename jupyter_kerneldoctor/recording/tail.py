@@ -33,7 +33,7 @@ _KEPT_SAMPLES = 400
 
 _MOST_CARDS = 64
 
-_LASTING = frozenset({"start", "limits", "gpus"})
+_LASTING = frozenset({"start", "limits", "gpus", "surroundings"})
 _KINDS = _LASTING | {"cell_start", "cell_withdrawn", "cell_end", "namespace", "held", "stuck", "incident", "off", "end"}
 
 

@@ -1,13 +1,13 @@
 """What a running kernel uses, what is left below the limit that would end it, and how long that lasts."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from ..diagnosis.texts.timeline import thin, unseen_peak
-from ..recording.events import Held, Namespace
+from ..recording.events import Held, Namespace, Rlimit
 from ..recording.model import Cell, Limit, Recording
 from ..recording.samples import Sample
 
@@ -76,7 +76,28 @@ def headroom(recording: Recording) -> Headroom | None:
     groups = [limit for limit in limits if limit.kind == "cgroup"]
     if groups and last.cgroup_bytes is not None:
         rooms.append(Headroom(min(groups, key=lambda limit: limit.bytes), last.cgroup_bytes))
+    rooms += _rooms_of_the_process(recording, last)
     return min(rooms, key=lambda room: room.left_bytes, default=None)
+
+
+def _rooms_of_the_process(recording: Recording, last: Sample) -> Iterator[Headroom]:
+    """Yield the limits that `ulimit` set: they count what is reserved, used or not.
+
+    That is looked at rarely. Since then it has grown as the memory in use did.
+    """
+    state = next((one for one in reversed(recording.system_states) if one.rlimits), None)
+    if state is None:
+        return
+    then = _rss(recording, bisect_right(recording.samples, state.mono_s, key=_time) - 1)
+    grew = 0 if None in (then, last.rss_bytes) else last.rss_bytes - then  # type: ignore[operator]
+    for name, used, option in (
+        ("AS", state.address_space_bytes, "ulimit -v"),
+        ("DATA", state.data_bytes, "ulimit -d"),
+    ):
+        limit = state.rlimits.get(name, Rlimit()).soft
+        if limit and used is not None:
+            named = Limit("process", f"limit of the process, {option}", limit, "/proc/PID/limits")
+            yield Headroom(named, max(0, used + grew))
 
 
 def own_bytes(sample: Sample) -> int | None:

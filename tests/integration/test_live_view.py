@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+from support import requires
 
 if TYPE_CHECKING:
     from support.kernels import LiveKernel
@@ -52,6 +54,25 @@ def test_without_the_library_it_shows_what_is_used_now(living_kernel: LiveKernel
     assert WIDGET not in data
     assert "pip install anywidget" in data["text/plain"]
     assert living_kernel.run(THREADS).result == "[]"
+
+
+@requires.linux
+def test_a_limit_of_the_process_is_the_nearest_one(living_kernel: LiveKernel) -> None:
+    limit = "resource.setrlimit(resource.RLIMIT_DATA, ({}, resource.RLIM_INFINITY))"
+    living_kernel.run(
+        "import re, resource, time\n"
+        "used = int(re.search(r'VmData:\\s+(\\d+)', open('/proc/self/status').read())[1]) << 10\n"
+        + limit.format("used + (300 << 20)")
+    )
+    living_kernel.wait_recorded(lambda seen: seen.system_states[-1].rlimits["DATA"].soft is not None)
+    living_kernel.run("more = b'1' * (200 << 20)\ntime.sleep(1)")
+
+    (data,) = living_kernel.run("%kerneldoctor live").shown
+
+    living_kernel.run(limit.format("resource.RLIM_INFINITY"))
+    left = re.match(r"(\d+) MiB left of .* \(limit of the process, ulimit -d\)", data["text/plain"])
+    assert left is not None, data["text/plain"]
+    assert 60 <= int(left[1]) <= 110
 
 
 def test_nobody_pays_for_it_who_does_not_ask() -> None:

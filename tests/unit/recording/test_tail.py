@@ -109,6 +109,7 @@ def test_of_limits_and_starts_without_end_a_few_are_kept(tmp_path: Path) -> None
     for size in range(1, 3_000):
         limit = {"kind": "ram", "name": "m", "bytes": size, "source": "s"}
         journal.write({"event": "limits", "mono_s": 1.0, "limits": [limit]}, {"event": "start", "mono_s": float(size)})
+        journal.write({"event": "surroundings", "mono_s": float(size), "when": "changed", "rlimits": {}})
         if size % 500 == 0:
             growing.read_on()
     for seq in range(1_500):
@@ -120,6 +121,8 @@ def test_of_limits_and_starts_without_end_a_few_are_kept(tmp_path: Path) -> None
     assert len(growing.recording.cells) <= 1_210
     assert growing.recording.kernel.kernel_id == "k"
     assert growing.recording.limits[0].bytes == 2_999
+    assert growing.recording.system_states[-1].mono_s == 2_999
+    assert len(growing.recording.system_states) <= 4
 
 
 def test_cells_as_long_as_a_book_are_not_all_held(tmp_path: Path) -> None:

@@ -7,7 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from jupyter_kerneldoctor.recording.events import Gpu, GpuSample, Incident, NamedObject, Namespace, Stuck
+from jupyter_kerneldoctor.recording.events import (
+    Gpu,
+    GpuSample,
+    Incident,
+    NamedObject,
+    Namespace,
+    Rlimit,
+    Stuck,
+    SystemState,
+)
 from jupyter_kerneldoctor.recording.model import Cell, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -38,6 +47,29 @@ def test_the_limit_is_the_one_with_the_least_room() -> None:
     )
     assert (by_machine["limit"]["name"], by_machine["left_bytes"]) == ("memory of this machine", 100 * MIB)
     assert by_machine["level"] == "critical"
+
+
+@pytest.mark.parametrize(
+    ("state", "option"),
+    [
+        (SystemState(1.0, "start", {"AS": Rlimit(4_000 * MIB)}, address_space_bytes=3_000 * MIB), "ulimit -v"),
+        (SystemState(1.0, "start", {"DATA": Rlimit(1_300 * MIB)}, data_bytes=300 * MIB), "ulimit -d"),
+    ],
+)
+def test_the_limit_of_the_process_counts_what_is_reserved_and_what_was_added_since(
+    state: SystemState, option: str
+) -> None:
+    samples = sample(0.5, 100, used=200), sample(2, 1_000, used=1_100)
+    found = summary(recording(*samples, system_states=(state, SystemState(1.5, "changed"))))
+
+    assert found["limit"]["name"] == f"limit of the process, {option}"
+    assert (found["left_bytes"], found["level"]) == (100 * MIB, "critical")
+
+
+def test_a_limit_of_the_process_that_is_further_away_does_not_count() -> None:
+    state = SystemState(1.0, "start", {"AS": Rlimit(64_000 * MIB)}, address_space_bytes=3_000 * MIB)
+
+    assert summary(recording(sample(0.5, 100, used=200), system_states=(state,)))["limit"]["name"] == GROUP.name
 
 
 @pytest.mark.parametrize(("used", "level"), [(1100, "ok"), (1250, "low"), (1400, "critical"), (1600, "critical")])
