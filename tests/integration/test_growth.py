@@ -23,7 +23,7 @@ pytestmark = requires.linux
 
 WORK = """\
 import time
-def keep_busy(n=3_000):
+def keep_busy(n=50_000):
     return sum(range(n))
 """
 
@@ -39,6 +39,7 @@ class Case(NamedTuple):
     """Functions that must be among the outer frames."""
 
 
+# Memory fills up slowly enough for a recorder that has to share its processor: 1 MB in 1 to 2 ms.
 CASES = (
     Case(
         "training loop in a class of another cell",
@@ -73,7 +74,7 @@ class History:
 
     def on_batch_end(self, batch):
         self.outputs.append(
-            bytearray(1_000_000)
+            list(map(str, range(15_000)))
         )
 """,
             """\
@@ -97,7 +98,7 @@ class Loader:
             yield self.load(number)
 
     def load(self, number):
-        return bytes(bytearray(1_000_000))
+        return list(map(str, range(15_000)))
 """,
             "batches = []\nfor batch in Loader():\n    batches.append(batch)",
         ),
@@ -112,7 +113,7 @@ import asyncio
 seen = []
 async def fetch(number):
     await asyncio.sleep(0)
-    seen.append(bytearray(1_000_000))
+    seen.append(list(map(str, range(15_000))))
 
 async def crawl():
     for number in range(10_000):
@@ -131,7 +132,7 @@ import threading
 kept = []
 def work():
     while True:
-        kept.append(bytearray(1_000_000))
+        kept.append(list(map(str, range(15_000))))
 """,
             "worker = threading.Thread(target=work)\nworker.start()\nworker.join()",
         ),
@@ -144,7 +145,7 @@ def work():
             """\
 from concurrent.futures import ThreadPoolExecutor
 def parse(number):
-    return [bytearray(100_000) for _ in range(10)]
+    return [list(map(str, range(1_500))) for _ in range(10)]
 """,
             "with ThreadPoolExecutor(2) as pool:\n    parsed = list(pool.map(parse, range(1_000)))",
         ),
@@ -153,7 +154,10 @@ def parse(number):
     ),
     Case(
         "code that is executed",
-        ("kept = []\nsource = 'for _ in range(10**6): kept.append(bytearray(1_000_000))'", "ready = 1\nexec(source)"),
+        (
+            "kept = []\nsource = 'for _ in range(10**6): kept.append(list(map(str, range(15_000))))'",
+            "ready = 1\nexec(source)",
+        ),
         {"<module>": {2}},
     ),
     Case(
@@ -170,9 +174,9 @@ def timed(function):
 kept = []
 @timed
 def grow(size, number):
-    kept.append(bytearray(size))
+    kept.append(list(map(str, range(size))))
 """,
-            "step = functools.partial(grow, 1_000_000)\nfor _ in map(lambda n: step(n), range(10**6)):\n    pass",
+            "step = functools.partial(grow, 15_000)\nfor _ in map(lambda n: step(n), range(10**6)):\n    pass",
         ),
         {"grow": {11}},
         ("wrapper", "<lambda>", "<module>"),
@@ -183,14 +187,14 @@ def grow(size, number):
             "def load(n):\n    return [\n        [number] * 1_000\n        for number in range(n)\n    ]",
             "rows = load(10**7)",
         ),
-        {"<listcomp>": {3}, "load": {3, 4}},
+        {"<listcomp>": {3, 4}, "load": {3, 4}},
         ("<module>",),
     ),
     Case(
         "a cell run again with other code",
         (
             "kept = []\ndef grow():\n    return 0\ngrow()",
-            "kept = []\ndef grow():\n    kept.append(0)\n    kept.append(bytearray(1_000_000))\ngrow()",
+            "kept = []\ndef grow():\n    kept.append(0)\n    kept.append(list(map(str, range(15_000))))\ngrow()",
             "while True:\n    grow()",
         ),
         {"grow": {4}},
@@ -204,7 +208,14 @@ def grow(size, number):
     Case(
         "a file that is run",
         (
-            "%%writefile leak.py\nkept = []\ndef grow():\n    kept.append(bytearray(10**6))\nwhile True:\n    grow()",
+            """\
+%%writefile leak.py
+kept = []
+def grow():
+    kept.append(list(map(str, range(15_000))))
+while True:
+    grow()
+""",
             "%run leak.py",
         ),
         {"grow": {3}},
@@ -213,7 +224,7 @@ def grow(size, number):
     Case(
         "a module that is imported, and was changed since",
         (
-            "%%writefile leaky.py\nkept = []\ndef grow():\n    kept.append(bytearray(10**6))",
+            "%%writefile leaky.py\nkept = []\ndef grow():\n    kept.append(list(map(str, range(15_000))))",
             "import leaky",
             "%%writefile leaky.py\n# a line more\nkept = []\ndef grow():\n    kept.append(0)",
             "while True:\n    leaky.grow()",
@@ -275,7 +286,7 @@ def test_the_statements_that_grew_until_the_limit_are_recorded(limited_kernel: L
     limited_kernel.client.execute(case.cells[-1])
     if case.name.startswith("children"):  # one of them is killed, and the kernel may live on
         deadline = time.monotonic() + 30
-        while not any((one.grew_bytes or 0) > 30 << 20 for one in limited_kernel.recording().growths):
+        while not any((one.grew_bytes or 0) > 100 << 20 for one in limited_kernel.recording().growths):
             assert time.monotonic() < deadline
             time.sleep(0.1)
     else:
@@ -283,7 +294,8 @@ def test_the_statements_that_grew_until_the_limit_are_recorded(limited_kernel: L
         limited_kernel.wait_recorded(lambda recording: recording.end)
     growth = of_last_cell(limited_kernel)
 
-    assert growth.grew_bytes > 30 << 20  # 200 MiB, where the recorder gets the processor within a tenth of a second
+    least = 10 << 20 if case.name == "one jump" else 100 << 20  # it takes less than a tenth of a second
+    assert growth.grew_bytes > least
     assert right_share(growth, case) > 0.5, growth  # 0.7 and more, but where other programs want the processor
 
 
