@@ -6,8 +6,8 @@ from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE
-from .analysis.filled_in_a_loop import filled_in_a_loop
 from .analysis.guilty_statement import grown_objects, guilty_statement
+from .analysis.named_in_code import named_in_code, outer_name
 from .analysis.statements import statement_at, statement_with
 from .causes import examine
 from .certainty import Certainty
@@ -171,14 +171,15 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
 
 
 def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tuple[Grown, ...]:
-    """Return the objects that memory grew in: those that were seen, else what the statement to blame fills."""
+    """Return the objects that memory grew in: those that were seen, else what the statement to blame fills or makes."""
     if not _is_about_memory(death, cause):
         return ()
-    found, growth = grown_objects(death.growth), death.growth
-    if growth.objects or cause.family != Family.MEMORY:
+    growth = death.growth
+    found = tuple(outer_name(death.code, one) for one in grown_objects(growth))
+    if growth.is_known_by_name or cause.family != Family.MEMORY:
         return found
-    filled = filled_in_a_loop(death.code, statement)
-    return found if filled is None or filled.name in (one.name for one in found) else (filled, *found)
+    made = named_in_code(death.code, statement)
+    return found if made is None or made.name in (one.name for one in found) else (made, *found)
 
 
 def _end(death: Death, cause: CauseFinding, latest: tuple[Survived, Death] | None) -> Ending:

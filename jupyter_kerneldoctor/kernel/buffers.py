@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import written_pages
 from .introspection import class_module, class_name, mro
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Buffer(NamedTuple):
     """All of the object by the part that was examined."""
     has_graph: bool = False
     """Whether PyTorch keeps with it what its gradient takes: the tensors that it was computed from."""
+    address: int | None = None
+    """Where a large array of numbers begins, in case not all of it has been written to."""
 
 
 def dtype_name(dtype: Any) -> str:
@@ -57,15 +60,24 @@ def of_array(value: Any) -> Buffer:
     """Describe a NumPy array."""
     ndarray = sys.modules["numpy"].ndarray
     shape, dtype = ndarray.shape.__get__(value), ndarray.dtype.__get__(value)
-    return Buffer((owner(value),), shape, dtype, objects=_objects(value, dtype))
+    part, address = owner(value), None
+    if part[1] >= written_pages.LEAST_BYTES and not dtype.hasobject and not dtype.names:
+        address = ndarray.__array_interface__.__get__(_base(value)[0])["data"][0]
+    return Buffer((part,), shape, dtype, objects=_objects(value, dtype), address=address)
+
+
+def _base(array: Any) -> tuple[Any, Any]:
+    """Return the outermost array that an array is a view of, and what that takes its memory from, if from anything."""
+    ndarray = sys.modules["numpy"].ndarray
+    while (base := ndarray.base.__get__(array)) is not None and ndarray in mro(type(base)):
+        array = base
+    return array, base
 
 
 def owner(array: Any) -> Part:
     """Return the memory of the array that owns it, which a view shares. A mapped file counts nothing."""
     ndarray = sys.modules["numpy"].ndarray
-    base = array
-    while (next_base := ndarray.base.__get__(base)) is not None and ndarray in mro(type(next_base)):
-        base = next_base
+    base, next_base = _base(array)
     mapped = next_base is not None and class_name(type(next_base)) == "mmap.mmap"
     size = int(ndarray.nbytes.__get__(base))
     if next_base is not None and ndarray.base.__get__(array) is not None:

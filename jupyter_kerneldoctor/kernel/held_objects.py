@@ -84,10 +84,15 @@ class CellHoldings:
         fields = as_fields(one.name, one.measured, is_hidden=one.is_hidden) | one.place
         first = self._first.get(one.key)
         if first is not None and first.type == one.measured.type:
-            fields["grew_bytes"] = max(0, one.measured.bytes - first.bytes)
+            fields["grew_bytes"] = max(0, _taken(one.measured) - _taken(first))
             if first.items is not None:
                 fields["items_before"] = first.items
         return fields
+
+
+def _taken(measured: Measured) -> int:
+    """Return how much memory an object takes: of an array, what has been written to."""
+    return measured.bytes if measured.written_bytes is None else measured.written_bytes
 
 
 class _Seen(NamedTuple):
@@ -116,7 +121,8 @@ class _Look:
         begin_s = time.thread_time()
         self._frames_until = Deadline(begin_s + budget_s * _SHARE_OF_FRAMES)
         self._names_until_s = begin_s + budget_s * (1 + _SHARE_OF_FRAMES) / 2
-        self._estimator = SizeEstimator(begin_s + budget_s, _VARIABLE_S, until_mono_s=time.monotonic() + LONGEST_S)
+        longest_s = time.monotonic() + LONGEST_S
+        self._estimator = SizeEstimator(begin_s + budget_s, _VARIABLE_S, until_mono_s=longest_s, pages=True)
         self._has_gil_since_mono_s = time.monotonic()
         self._expanded: set[int] = set()
         self.seen: list[_Seen] = []

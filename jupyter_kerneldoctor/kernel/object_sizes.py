@@ -11,7 +11,7 @@ from itertools import chain, islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import library_objects
+from . import library_objects, written_pages
 from .buffers import dtype_name
 from .deadline import Deadline
 from .introspection import class_name, instance_dict, mro
@@ -66,13 +66,19 @@ class Measured(NamedTuple):
     device: str | None = None
     with_graph: bool = False
     unmeasured: bool = False
+    written_bytes: int | None = None
 
 
 class SizeEstimator:
     """Measures objects until a time (time.thread_time); what two of them share counts for the first."""
 
-    def __init__(self, until_s: float, variable_s: float = VARIABLE_S, *, until_mono_s: float = math.inf) -> None:
-        """Measure until `until_s` or `until_mono_s` (time.monotonic), and one variable for at most `variable_s`."""
+    def __init__(
+        self, until_s: float, variable_s: float = VARIABLE_S, *, until_mono_s: float = math.inf, pages: bool = False
+    ) -> None:
+        """Measure until `until_s` or `until_mono_s` (time.monotonic), and one variable for at most `variable_s`.
+
+        With `pages`, find out of large arrays how much of each has been written to.
+        """
         self._until = Deadline(until_s)
         self._until_mono_s = until_mono_s
         self._variable_s = variable_s
@@ -80,6 +86,8 @@ class SizeEstimator:
         self._seen: set[int] = set()
         self._counted: set[int] = set()
         self._found_graph = self._found_unmeasured = False
+        self._pages = pages
+        self._unwritten_bytes = 0
 
     @property
     def is_time_up(self) -> bool:
@@ -93,8 +101,10 @@ class SizeEstimator:
             return None
         self._variable_until = Deadline(time.thread_time() + self._variable_s)
         self._found_graph = self._found_unmeasured = False
+        self._unwritten_bytes = 0
         measured = self._measured(value, cls, bases)
-        return measured._replace(with_graph=self._found_graph, unmeasured=self._found_unmeasured)
+        written = max(1, measured.bytes - self._unwritten_bytes) if self._unwritten_bytes else None
+        return measured._replace(with_graph=self._found_graph, unmeasured=self._found_unmeasured, written_bytes=written)
 
     def _measured(self, value: Any, cls: type, bases: tuple[type, ...]) -> Measured:
         if (buffer := library_objects.describe(value, bases, self._until.until_s)) is not None:
@@ -151,6 +161,8 @@ class SizeEstimator:
             if key not in self._counted:
                 self._counted.add(key)
                 total += size
+                if self._pages and buffer.address is not None:
+                    self._unwritten_bytes += size - written_pages.written_bytes(buffer.address, size)
         if total and buffer.objects:
             total += self._all_objects(buffer.objects)
         return int(total * buffer.scale)

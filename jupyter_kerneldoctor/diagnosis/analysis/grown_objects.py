@@ -51,9 +51,12 @@ def _since(one: NamedObject, before: Mapping[str, NamedObject], growth_bytes: in
     """
     if one.unmeasured:
         return one
+    if one.written_bytes is not None:  # what was reserved in an earlier cell may be filled only now
+        made_here = one.name not in before
+        return replace(one, bytes=one.written_bytes, grew_bytes=one.written_bytes if made_here else one.grew_bytes)
     had = before.get(one.name)
     if had is not None and had.type == one.type:
-        return replace(one, grew_bytes=max(0, one.bytes - had.bytes), items_before=had.items)
+        return replace(one, grew_bytes=max(0, one.grew_bytes or 0, one.bytes - had.bytes), items_before=had.items)
     same = any((other.type, other.bytes, other.items) == (one.type, one.bytes, one.items) for other in before.values())
     if same or one.bytes > _MEASURED * (growth_bytes or 0):
         return one

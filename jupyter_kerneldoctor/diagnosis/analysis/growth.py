@@ -22,6 +22,7 @@ from .statements import is_at, statement_of
 from .user_frames import user_frames
 
 _HELD = 0.3  # the last look may have been when half of the growth had come
+LITTLE = 0.25  # of the growth
 _STEPS = 8  # items that a container must have gained, or times that memory rose: fewer may belong to one step of a loop
 INNER = ("forward", "call", "__call__")
 """Methods that run once in each step: what their local containers keep is given back at its end."""
@@ -92,6 +93,11 @@ class Growth:
     def grown(self) -> tuple[Grown, ...]:
         """The objects to name: those that grew, else those that held much when the cell began."""
         return self.objects or largest_objects(() if self.shape is None else self.shape.held, self.names)
+
+    @property
+    def is_known_by_name(self) -> bool:
+        """Whether an object was seen that holds a good part of what grew."""
+        return self.container is not None or any(self.held_share(one) >= LITTLE for one in self.objects)
 
     @property
     def total_bytes(self) -> int:

@@ -11,11 +11,10 @@ from ..code.notebook import Notebook
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Grown, Statement
-from .growth import INNER, Growth
+from .growth import INNER, LITTLE, Growth
 from .statements import is_at, is_in, lines_in, statement_with
 
 MOST = 0.5  # of the growth
-LITTLE = 0.25
 _NUMBERS = ("item", "float", "int", "len", "round", "str")
 _TRAINS = ("fit", "partial_fit", "train", "train_on_batch", "compile", "build")
 
@@ -40,10 +39,14 @@ def store_that_grew(growth: Growth) -> Store | None:
     largest = next(iter(growth.objects), None)
     if largest is not None and growth.held_share(largest) >= LITTLE and largest.length is None and not largest.shape:
         found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
-    elif (top := largest_statement(growth)) is not None and (growth.goes_on or growth.is_ramp):
-        found = [one for one in growth.graphs(growth.code) if _outlives_a_step(growth.code, one, top)]
-        others = () if found or not growth.goes_on else stores(running)
-        found += [one for one in others if _outlives_a_step(growth.code, one, top) and _keeps(growth, one, top)]
+    elif growth.goes_on or growth.is_ramp:
+        top = largest_statement(growth)
+        at = [one.statement for one in growth.charged] if top is None else [top]
+        graphs = growth.graphs(growth.code)
+        found = [one for one in graphs if any(_outlives_a_step(growth.code, one, statement) for statement in at)]
+        if not found and top is not None and growth.goes_on:
+            others = (one for one in stores(running) if _outlives_a_step(growth.code, one, top))
+            found = [one for one in others if _keeps(growth, one, top)]
     else:
         return None
     of_graphs = {one.statement for one in growth.graphs(growth.code)}

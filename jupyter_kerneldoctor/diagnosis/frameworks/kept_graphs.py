@@ -14,6 +14,7 @@ from ..code.unpacking import unpacked
 from .gradients import CUTS, Backward, goes_backward, is_cut, reached_by_gradients, records_graph, starts_of_backward
 from .hooks import code_of_hooks, left_hooks
 from .kept import Kept, kept_values, names_in, outliving, root, stored
+from .recurrent import stores_of_states
 from .small_values import is_small
 from .torch import TENSOR_METHODS, Kind, Tensors
 
@@ -65,13 +66,15 @@ def stores_of_graphs(code: Notebook) -> list[Store]:
     """Return the statements of loops that keep tensors with their graphs, which no backward pass frees."""
     try:
         found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
-        hooked = [] if found or not any(left_hooks(code)) else [*code_of_hooks(code)]
+        states = [] if found else stores_of_states(code, Tensors(code))
+        hooked = [] if found or states or not any(left_hooks(code)) else [*code_of_hooks(code)]
     except Exception:  # the statement to blame is known without, only not so well
         return []
     placed = [(one.value, one.container, one.scope) for one in found]
     placed += [(*one, scope) for scope in hooked for one in outliving(scope)][:1]  # it keeps what it belongs to
     found_at = [(scope.statement_of(value), value, container, scope) for value, container, scope in placed]
-    return [Store(at, scope, container, (value,)) for at, value, container, scope in found_at if at is not None]
+    kept = [Store(at, scope, container, (value,)) for at, value, container, scope in found_at if at is not None]
+    return kept + states
 
 
 def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:

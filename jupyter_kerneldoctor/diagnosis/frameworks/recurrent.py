@@ -4,6 +4,8 @@ import ast
 from typing import NamedTuple
 
 from ..code.notebook import Notebook, Scope
+from ..code.stores import Store
+from .gradients import backward_calls, records_graph
 from .torch import Kind, Tensors
 
 
@@ -13,6 +15,8 @@ class State(NamedTuple):
     name: str
     cut: str
     """The statement that cuts it off from the steps before."""
+    made: ast.Assign
+    scope: Scope
 
 
 def carried_states(loop: ast.For | ast.While, scope: Scope, tensors: Tensors) -> list[State]:
@@ -27,13 +31,13 @@ def carried_states(loop: ast.For | ast.While, scope: Scope, tensors: Tensors) ->
                 names = [one.id for one in made if isinstance(one, ast.Name)]
                 read = {one.id for one in given if isinstance(one, ast.Name)}
                 carried = [name for name in names if name in read and not _is_cut(name, node, loop, scope)]
-                found += [State(name, _cut(name, call, scope, tensors)) for name in carried]
+                found += [State(name, _cut(name, call, scope, tensors), node, scope) for name in carried]
     return found
 
 
-def kept_states(code: Notebook, tensors: Tensors) -> list[tuple[State, ast.stmt, Scope]]:
+def kept_states(code: Notebook, tensors: Tensors) -> list[State]:
     """Return the states that a network keeps as an attribute from call to call: `y, self.h = self.rnn(x, self.h)`."""
-    found: list[tuple[State, ast.stmt, Scope]] = []
+    found: list[State] = []
     for scope in code.running.functions:
         for node in scope.nodes if scope.owner else ():
             match node:
@@ -47,8 +51,20 @@ def kept_states(code: Notebook, tensors: Tensors) -> list[tuple[State, ast.stmt,
                         if not code.has_text(f"{name.rpartition('.')[2]}.detach"):
                             pair = f"tuple(s.detach() for s in {name})"
                             cut = f"{pair} if isinstance({name}, tuple) else {name}.detach()"
-                            found.append((State(name, f"{name} = None if {name} is None else {cut}"), node, scope))
+                            found.append(State(name, f"{name} = None if {name} is None else {cut}", node, scope))
     return found
+
+
+def stores_of_states(code: Notebook, tensors: Tensors) -> list[Store]:
+    """Return the statements that carry a state on whose graph of all steps before no backward pass frees."""
+    passes = [one for scope in code.running for one in backward_calls(scope.node, scope)]
+    if not tensors.in_use or not all(one.keeps_graph for one in passes):
+        return []
+    loops = [(node, scope) for scope in code.running for node in scope.nodes if isinstance(node, ast.For | ast.While)]
+    states = [state for loop, scope in loops for state in carried_states(loop, scope, tensors)]
+    states = [state for state in states if state.scope.function != "forward"] + kept_states(code, tensors)
+    kept = (state for state in states if records_graph(state.made.value, state.scope, code))
+    return [Store(state.made, state.scope, state.name, (state.made.value,)) for state in kept]
 
 
 def _is_cut(name: str, made: ast.Assign, loop: ast.For | ast.While, scope: Scope) -> bool:

@@ -27,6 +27,9 @@ class NamedObject:
     unmeasured: bool = False
     """Whether it is a small container that gains items, and these keep memory of a library's own, which `bytes` lacks;
     only in a `held` event."""
+    written_bytes: int | None = None
+    """How much of it has been written to, where that is less: the rest of an array of `np.zeros` takes no memory yet.
+    Only in a `held` event."""
     grew_bytes: int | None = None
     """How much it has grown since it was seen first while this cell ran; only in a `held` event, as are the fields
     below."""

@@ -316,3 +316,20 @@ def test_what_only_has_the_same_name_is_not_compared():
     found = deeper(2)[0][0][0]
     assert sorted(one["items"] for one in found if one["name"] == "rows") == [2, 3, 4]
     assert not [one for one in found if "grew_bytes" in one]
+
+
+def test_an_array_of_zeros_takes_only_what_was_written_to():
+    holdings = CellHoldings(1)
+    reserved = np.zeros((400, MIB // 8))
+    replay = {"states": np.zeros((400, MIB // 8)), "number": 3}
+
+    assert looked(holdings, reserved=reserved, replay=replay)["reserved"]["written_bytes"] < 8 * MIB
+    reserved[:200] = 1
+    replay["states"][:100] = 1
+    found = looked(holdings, reserved=reserved, replay=replay)
+    assert found["reserved"]["bytes"] == 400 * MIB
+    assert found["reserved"]["written_bytes"] == pytest.approx(200 * MIB, rel=0.1)
+    assert found["reserved"]["grew_bytes"] == pytest.approx(200 * MIB, rel=0.1)
+    assert found["replay"]["grew_bytes"] == pytest.approx(100 * MIB, rel=0.1)
+    reserved[:] = 1
+    assert "written_bytes" not in looked(holdings, reserved=reserved)["reserved"]

@@ -116,9 +116,9 @@ class DropRetainGraph(Fix):
                     continue
                 edits = drop_argument(Call(one.node, scope, ""), "retain_graph")
                 edits += insert_before(scope, loop.body[0], *(state.cut for state in states)) if states else ()
-                for state, statement, inner in kept_states(code, tensors):  # the network keeps it itself
+                for state in kept_states(code, tensors):  # the network keeps it itself
                     states.append(state)
-                    edits += insert_before(inner, statement, state.cut)
+                    edits += insert_before(state.scope, state.made, state.cut)
                 why = f"{quote(scope.segment(one.node))} keeps the intermediate results of every step."
                 if states:
                     names = enumeration([quote(state.name) for state in states])

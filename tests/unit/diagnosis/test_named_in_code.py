@@ -1,0 +1,113 @@
+"""Objects that nobody saw grow are named by the code: what the statement to blame fills, makes or carries on."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
+from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth, held, local
+from jupyter_kerneldoctor.diagnosis.examples.stuck import own_frame
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
+
+FULL = Group(GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=GIB)
+JUMP = [100 * MIB] * 60 + [950 * MIB] * 20
+RAMP = [number * 25 * MIB for number in range(4, 41)]
+
+
+def named(*sources, at, looks=(), memory=JUMP, **more):
+    """Return what grew in the last cell, all of it at these frames, innermost first: source, line and function."""
+    frames = [own_frame(*one) for one in at]
+    number = len(sources) + 1
+    grown = growth(number, grew_in(850 * MIB, *frames))
+    more = {"memory": memory, "groups": [FULL], "growths": [grown], "held": looks} | more
+    answer = diagnose(recording("import numpy as np, torch", *sources, signal="SIGKILL", **more))
+    return [one["name"] for one in answer.to_json()["grown"]]
+
+
+LOAD = "def load(path):\n    tree = ET.parse(path)\n    return tree.getroot()"
+
+
+def test_what_a_statement_was_about_to_make():
+    call = "posts = load('Posts.xml')"
+
+    assert named(LOAD, call, at=[(LOAD, 2, "load"), (call, 1)]) == ["tree"]
+
+
+def test_what_a_function_was_about_to_return_has_the_name_that_its_caller_gives_it():
+    pairs = "def all_pairs(genes):\n    return list(combinations(genes, 2))"
+    call = "pairs = all_pairs(genes)"
+
+    assert named(pairs, call, at=[(pairs, 2, "all_pairs"), (call, 1)]) == ["pairs"]
+
+
+def test_small_objects_beside_it_come_after_it():
+    call = "posts = load('Posts.xml')"
+    beside = local(call, "<module>", "ratings", "builtins.list", 20 * MIB, items=10)
+
+    assert named(LOAD, call, at=[(LOAD, 2, "load"), (call, 1)], looks=[held(3, beside)]) == ["tree", "ratings"]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "labels = DBSCAN().fit_predict(X)",
+        "distance = (X - Y).sum()",
+        "model.fit(X)",
+        "for path in paths:\n    frame = read(path)",
+    ],
+)
+def test_no_name_for_what_is_taken_on_the_way_or_made_anew_in_each_round(cell):
+    assert named(cell, at=[(cell, len(cell.split("\n")))]) == []
+
+
+def test_an_array_of_zeros_that_a_loop_fills():
+    cell = "data = np.zeros((10_000, 99, 5000))\nfor i, text in enumerate(texts):\n    data[i, 0, len(text)] = 1"
+
+    assert named(cell, at=[(cell, 3)], memory=RAMP) == ["data"]
+
+
+def test_an_array_that_was_reserved_before_is_what_grew_as_it_is_written_to():
+    cell = "for i in range(99):\n    fill(store, i)"
+    store = local(
+        cell,
+        "<module>",
+        "store",
+        "numpy.ndarray",
+        40 * GIB,
+        shape=(99, 50),
+        written_bytes=700 * MIB,
+        grew_bytes=600 * MIB,
+    )
+    before = Namespace(0.0, 1, (NamedObject("store", "numpy.ndarray", 40 * GIB),))
+
+    assert named(cell, at=[(cell, 2)], looks=[held(2, store)], memory=RAMP) == ["store"]
+    assert named(cell, at=[(cell, 2)], looks=[held(2, store)], memory=RAMP, namespaces=[before]) == ["store"]
+
+
+def test_a_dict_of_the_users_own_class_has_its_outer_name():
+    archive = "class Archive(dict):\n    def __missing__(self, month):\n        self[month] = load(month)"
+    run = "archive = Archive()\nfor month in months:\n    archive[month].mean()"
+    own = local(archive, "__missing__", "self", "Archive", 800 * MIB, items=40)
+
+    at = [(archive, 3, "__missing__"), (run, 3)]
+    assert named(archive, run, at=at, looks=[held(3, own)], memory=RAMP) == ["archive"]
+
+
+STATE = """\
+import torch
+net = torch.nn.GRU(9, 9)
+h = torch.zeros(1, 9)
+for x in xs:
+    y, h = net(x, h)
+"""
+
+
+def test_a_state_that_is_carried_on_with_its_graph():
+    assert named(STATE, at=[(STATE, 5)], memory=RAMP) == ["h"]
+    cut = STATE + "    h = h.detach()\n"
+    assert "h" not in named(cut, at=[(cut, 5)], memory=RAMP)
+    freed = STATE + "    y.sum().backward()\n"
+    assert "h" not in named(freed, at=[(freed, 5)], memory=RAMP)
+    off = STATE.replace("for x in xs:\n", "with torch.no_grad():\n  for x in xs:\n")
+    assert "h" not in named(off, at=[(off, 6)], memory=RAMP)
