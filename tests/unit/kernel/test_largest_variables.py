@@ -39,6 +39,7 @@ def test_an_array_is_described_by_shape_and_dtype():
         "device": None,
         "with_graph": False,
         "unmeasured": False,
+        "written_bytes": None,
     }
 
 
