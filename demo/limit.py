@@ -27,7 +27,7 @@ def set_limit(stack: ExitStack, limit_bytes: int) -> Limit:
         # Each thread reserves memory: with one per processor, what is left for data would differ between machines.
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         limit_bytes = ONE_PROCESS_BYTES
-        print(f"So Linux refuses the kernel more than {limit_bytes >> 20} MiB (ulimit -d), and pandas crashes of that.")
+        print(f"So the kernel may have {limit_bytes >> 20} MiB (ulimit -d). Pandas crashes when it is refused more.")
         shell = ["/bin/sh", "-c", 'ulimit -d "$0" && exec "$@"', str(limit_bytes >> 10)]
         return Limit("ulimit -d", shell, refuses_bytes=limit_bytes)
     print(f"The kernel runs under a limit of {limit_bytes >> 20} MiB, set by {limit.kind}.")

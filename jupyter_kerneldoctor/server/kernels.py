@@ -57,18 +57,23 @@ class KernelProcess:
 
     def failed_to_start(self) -> bool:
         """Return whether a process that has ended never became ready."""
-        for stream in self._streams:
-            if not (self.is_ready or stream.closed()):
-                stream.flush()  # a busy server reads late what it was sent
+        self._read_what_waits()
         return not self.is_ready and time.monotonic() - self._started_mono_s < SLOWEST_START_S
 
     def close(self) -> None:
         """Stop listening: the process has ended or was replaced."""
+        self._read_what_waits()
         streams, self._streams = self._streams, []
         for stream in streams:
             if not stream.closed():
                 stream.close(linger=0)
         self.link.close()
+
+    def _read_what_waits(self) -> None:
+        """Look for an answer that a busy server has not read yet."""
+        for stream in self._streams:
+            if not (self.is_ready or stream.closed()):
+                stream.flush()
 
     def _on_replied(self, _: list[bytes]) -> None:
         self.is_ready = True

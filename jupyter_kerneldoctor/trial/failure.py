@@ -36,7 +36,8 @@ def failure(recording: Recording, post_mortem: Mapping[str, Any]) -> tuple[int |
 
 def how_it_ended(post_mortem: Mapping[str, Any]) -> str:
     """Return "killed by Linux at the memory limit", "stuck", or the exception that it survived."""
-    incidents, state, summary = post_mortem["incidents"], post_mortem["state"], str(post_mortem["end"]["summary"])
+    incidents, state = post_mortem["incidents"], post_mortem["state"]
+    summary = str(post_mortem["end"]["summary"]).removeprefix("Ended: ")
     if state == "survived" and incidents:
         return f"{incidents[-1]['error'].rpartition('.')[2]}"
     if state == "stuck":

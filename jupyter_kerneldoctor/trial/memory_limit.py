@@ -156,7 +156,7 @@ def _systemd_scope(limit_bytes: int) -> Limit:
 def _rlimit(limit_bytes: int) -> Limit:
     if not hasattr(resource, "prlimit"):
         raise FileNotFoundError("only Linux limits a running process")
-    return Limit("a limit of its own memory (RLIMIT_DATA)", [], refuses_bytes=limit_bytes)
+    return Limit("`ulimit -d`, for the kernel's own process (RLIMIT_DATA)", [], refuses_bytes=limit_bytes)
 
 
 def _memory(pid: int, name: str) -> int:

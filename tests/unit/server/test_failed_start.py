@@ -24,8 +24,11 @@ def sockets():
     context.destroy(linger=0)
 
 
-def failed_to_start(sockets, messages):
-    """Return what is said of a kernel that sent messages and ended, while the server was busy with other things."""
+def failed_to_start(sockets, messages, *, replaced=False):
+    """Return what is said of a kernel that sent messages and ended, while the server was busy with other things.
+
+    It may have been `replaced` by another process before it is asked.
+    """
 
     async def served():
         process = KernelProcess(sockets.manager, SimpleNamespace(), [], SimpleNamespace(send=print, close=print))
@@ -38,6 +41,8 @@ def failed_to_start(sockets, messages):
                 header = b'{"msg_type": "%s"}' % kind
                 socket.send_multipart([name, b"<IDS|MSG>", b"", header, b"{}", b"{}", b"{}"])
             time.sleep(0.01)  # noqa: ASYNC251 - the server is busy
+        if replaced:
+            process.close()
         failed = process.failed_to_start()
         process.close()
         return failed
@@ -45,8 +50,9 @@ def failed_to_start(sockets, messages):
     return asyncio.run(served())
 
 
-def test_a_kernel_that_answered_was_ready_though_the_server_has_not_yet_read_it(sockets):
-    assert not failed_to_start(sockets, lambda kernel: [(kernel.answers, b"kernel_info_reply")])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_kernel_that_answered_was_ready_though_the_server_has_not_yet_read_it(sockets, replaced):
+    assert not failed_to_start(sockets, lambda kernel: [(kernel.answers, b"kernel_info_reply")], replaced=replaced)
 
 
 def test_a_greeting_is_no_answer(sockets):

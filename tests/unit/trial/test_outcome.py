@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_kerneldoctor.trial.failure import how_it_ended
 from jupyter_kerneldoctor.trial.outcome import Outcome, names_error
 from jupyter_kerneldoctor.trial.plan import Plan, PlannedCell
 
@@ -22,6 +23,18 @@ from jupyter_kerneldoctor.trial.plan import Plan, PlannedCell
 )
 def test_an_exception_is_meant_where_the_title_has_its_name(error, is_meant):
     assert names_error("Raise `MemoryError` (torch.OutOfMemoryError, WinOSError) in its place", error) is is_meant
+
+
+@pytest.mark.parametrize(
+    ("summary", "said"),
+    [
+        ("Ended: memory was refused", "memory was refused"),
+        ("Killed by Linux at the memory limit", "killed by Linux at the memory limit"),
+        ("SIGSEGV: crash in native code", "SIGSEGV: crash in native code"),
+    ],
+)
+def test_how_it_ended_before_fits_into_a_sentence(summary, said):
+    assert how_it_ended({"incidents": [], "state": "died", "end": {"summary": summary}}) == said
 
 
 def cut_off(**more):
