@@ -11,6 +11,7 @@ from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .analysis.call_reached import Reached, reached
+from .analysis.failed_thread import FailedThread, failed_thread
 from .analysis.growth import Growth
 from .analysis.loop_total import LoopTotal, loop_total
 from .analysis.memory_shape import Shape, shape
@@ -113,6 +114,11 @@ class Death(DeathSite):
         """The asyncio lock that the coroutines of the running cell take twice."""
         waits = None if self.ended or self.stuck_cell is None else self.stuck_cell.main
         return self.find(taken_again) if waits is not None and waits.needs_an_event else None
+
+    @cached_property
+    def failed_thread(self) -> FailedThread | None:
+        """The thread that ended with an error, and would have ended the wait of the running cell."""
+        return None if self.ended or self.stuck_cell is None else failed_thread(self.stuck_cell, self.find)
 
     @cached_property
     def endless_loop(self) -> EndlessLoop | None:

@@ -37,7 +37,7 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
             why = f"its worker processes cannot find `{missing[1]}`, which only this notebook has"
             return Certainty.PROVEN, why
         return Certainty.STRONG, "it waits for worker processes that have failed"
-    if (found := _of_what_is_seen(still, death)) is not None:
+    if (found := _of_what_is_seen(still, death) or _of_a_failed_thread(still, death)) is not None:
         return found
     if kind in ("program", "group", "file-lock", "partner", "cluster"):
         return _of_others(still)
@@ -83,6 +83,18 @@ def _of_a_poll(death: Death) -> Judgement | None:
         return None
     told = f"{quote(loop.head)} waits until a file is gone that this notebook makes itself"
     return Certainty.LIKELY, f"{told}, and {cell_name(failed[-1].execution_count)} failed before"
+
+
+def _of_a_failed_thread(still: StuckCell, death: Death) -> Judgement | None:
+    """Judge a wait, or a loop that looks again and again, for what a thread was to bring that has failed."""
+    waits_for_good = still.main.kind == "lock" and not still.main.may_have_a_timeout
+    looks_again = still.main.kind == "sleep" or still.main.has_a_timeout
+    if not (waits_for_good or looks_again) or not still.nobody_can_end_it or not still.children_have_ended:
+        return None
+    if _handles_signals(still) or _a_timer_runs(death) or (failed := death.failed_thread) is None:
+        return None
+    told = f"it needs {quote(failed.awaited or '')}, and the thread of {failed.told(still.frames)}"
+    return Certainty.STRONG if waits_for_good else Certainty.LIKELY, told
 
 
 def _texts(death: Death) -> list[str]:

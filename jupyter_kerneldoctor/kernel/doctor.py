@@ -24,6 +24,7 @@ from .link import Link
 from .messages import message
 from .newest_cell import NewestCell
 from .output_capture import OutputCapture
+from .thread_errors import ThreadErrors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +69,7 @@ class Doctor:
         self._link: Link | None = None
         self.hooks: CellHooks | None = None
         self._output_capture: OutputCapture | None = None
+        self._thread_errors: ThreadErrors | None = None
         self.directory: Path | None = None
         self._is_remote = False
         """Whether the recording lies on a file system that may stop answering, where the kernel itself does nothing."""
@@ -114,6 +116,7 @@ class Doctor:
                 self._shell, self._link, newest, exact_peak=settings.exact_peak, namespace=settings.namespace
             )
             self.hooks.install()
+            self._thread_errors = ThreadErrors(self._link)
             self._start_threads(settings, self._link, self.hooks)
         except Exception as error:
             self._stop_quietly()
@@ -148,8 +151,11 @@ class Doctor:
         hooks, self.hooks = self.hooks, None
         link, self._link = self._link, None
         capture, self._output_capture = self._output_capture, None
+        errors, self._thread_errors = self._thread_errors, None
         if hooks is not None:
             hooks.remove()
+        if errors is not None:
+            errors.remove()
         if capture is not None:
             capture.restore()
         if link is not None:

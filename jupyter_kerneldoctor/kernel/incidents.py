@@ -74,12 +74,16 @@ def describe(error: BaseException) -> dict[str, Any] | None:
         numbers = {**_allocator(states, numbers.get("gpu")), **numbers}
     return {
         "kind": found.kind,
-        "error": _type_name(found.error),
-        "frames": [*_frames(found.error, error)],
+        **raised(found.error, error),
         "asked_bytes": asked,
         "numbers": numbers,
         "signature": found.words,
     }
+
+
+def raised(error: BaseException, outer: BaseException) -> dict[str, Any]:
+    """Return what it was and where it was raised; `outer` is what was raised from it, or itself."""
+    return {"error": _type_name(error), "frames": [*_frames(error, outer)]}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Stack,
         Stuck,
         SystemState,
+        ThreadError,
         Xid,
     )
     from .samples import Sample
@@ -245,6 +246,8 @@ class Recording:
     """Processes below the kernel that ended badly, oldest first."""
     stuck: tuple[Stuck, ...] = ()
     incidents: tuple[Incident, ...] = ()
+    thread_errors: tuple[ThreadError, ...] = ()
+    """Threads of the user's that ended with an exception, oldest first."""
     namespaces: tuple[Namespace, ...] = ()
     held: tuple[Held, ...] = ()
     growths: tuple[Growth, ...] = ()

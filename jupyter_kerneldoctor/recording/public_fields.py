@@ -151,6 +151,7 @@ _EVENTS: dict[str, Fields] = {
         "numbers": numbers,
         "surroundings": STATE_FIELDS,
     },
+    "thread_error": {"error": type_name, "frames": [FRAME_FIELDS]},
     "namespace": {**_fields(number, "cell_seq complete"), "objects": Numbered(OBJECT_FIELDS)},
     "held": {**_fields(number, "cell_seq complete took_s"), "objects": Numbered(OBJECT_FIELDS)},
     "growth": {

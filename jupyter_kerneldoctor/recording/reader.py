@@ -23,6 +23,7 @@ from .events import (
     Stack,
     Stuck,
     SystemState,
+    ThreadError,
     Xid,
 )
 from .journal import read_events, read_lines
@@ -159,6 +160,7 @@ def assemble(
         children=all_of("child_end", Child),
         stuck=all_of("stuck", Stuck),
         incidents=all_of("incident", Incident),
+        thread_errors=all_of("thread_error", ThreadError),
         namespaces=build_all(Namespace, by_kind.get("namespace", [])[-_NAMESPACES:]),
         held=build_all(Held, by_kind.get("held", [])[-_NAMESPACES:]),
         growths=tuple({one.cell_seq: one for one in all_of("growth", Growth)}.values()),

@@ -34,7 +34,8 @@ _KEPT_SAMPLES = 400
 _MOST_CARDS = 64
 
 _LASTING = frozenset({"start", "limits", "gpus", "surroundings"})
-_KINDS = _LASTING | {"cell_start", "cell_withdrawn", "cell_end", "namespace", "held", "stuck", "incident", "off", "end"}
+_OF_CELLS = frozenset({"cell_start", "cell_withdrawn", "cell_end", "namespace", "held", "stuck", "incident"})
+_KINDS = _LASTING | _OF_CELLS | {"thread_error", "off", "end"}
 
 
 class FileTail:

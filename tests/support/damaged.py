@@ -75,6 +75,7 @@ EVENTS: list[dict[str, Any]] = [
     {"event": "stuck", "since_mono_s": 1.0, "children": [CHILD], "threads": [THREAD], "over": False},
     {"event": "child_end", "pid": 3, "name": "sh", "kind": "signal", "signal": "SIGKILL", "oom_kills": 1},
     {"event": "incident", **INCIDENT, "surroundings": STATE},
+    {"event": "thread_error", "error": "ValueError", "frames": [FRAME]},
     {"event": "namespace", "cell_seq": 1, "objects": [{"name": "df", "type": "DataFrame", "bytes": 9, "shape": [1]}]},
     {"event": "look_thread", "thread_id": 123},
     {"event": "held", "cell_seq": 2, "objects": [{"name": "self.seen", "type": "dict", "bytes": 9, "grew_bytes": 8}]},

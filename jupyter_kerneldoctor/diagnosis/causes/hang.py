@@ -1,11 +1,14 @@
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
+from jupyter_kerneldoctor.recording.events import Frame, ThreadError
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.busy_cell import BusyCell
 from ..analysis.cluster_tasks import wanted_resources
 from ..analysis.failed_children import how_they_ended
+from ..analysis.failed_thread import failed_threads
 from ..analysis.stuck_cell import StuckCell
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..code.lossy_exceptions import lossy_exception
@@ -18,6 +21,8 @@ from ..units import cell_name, duration, quote
 _POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))
 _IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
 _WORKERS = (child_state(900, waits_in="anon_pipe_read"), child_state(901, waits_in="futex_do_wait"))
+_LOOPS = ("while not q.qsize():", "for n in range(9):", "while not rows:\n    if late(): break")
+_MOST_THREADS = 2
 _STEADY = (100 * MIB,) * 3
 _AT_REST: dict[str, Any] = {"children": _WORKERS, "state": "S", "waits_in": "futex_do_wait"}
 _WAITS = (frame("threading.py", "wait"), frame("threading.py", "wait"))
@@ -63,7 +68,7 @@ class Hang(Cause):
             death,
             certainty,
             f"The kernel is stuck in {name}{still.at()}: {why}.",
-            (*how_they_ended(failed_workers(still)), *stuck_cell.evidence(still)),
+            (*how_they_ended(failed_workers(still)), *_failed_threads(still), *stuck_cell.evidence(still)),
             ruled_out=_ruled_out(still),
             line=still.line,
             summary="Running, but stuck",
@@ -113,6 +118,9 @@ class Hang(Cause):
         source = "q = queue.Queue()\nq.get()"
         plumbing = (frame("threading.py", "wait"), frame("queue.py", "get"))
         yield stuck_in(source, 2, *plumbing, waits_in="futex_do_wait")
+        # The thread that was to fill the queue has failed.
+        yield _failed("q.put(float(x))", "q.get()", *plumbing, waits_in="futex_do_wait")
+        yield _failed("q.put(float(x))", "while not q.qsize(): time.sleep(1)")
         # A second thread waits for the lock that this one holds.
         source = "def other():\n    with b:\n        with a: pass\nt.start()\nwith a:\n    with b: pass"
         other = thread(own_frame(source, 3, "other"), waits_in="futex_wait_queue", main=False)
@@ -216,6 +224,8 @@ class Hang(Cause):
         yield stuck_in("scheduler.start()", 1, *scheduler, waits_in="futex_wait_queue")
         source = "import signal\nsignal.signal(signal.SIGALRM, tell)\nsignal.alarm(900)\ndone.wait()"
         yield stuck_in(source, 4, *_WAITS, waits_in="futex_wait_queue")
+        # A thread that failed has to do with something else, or the loop has an end of its own.
+        yield from (_failed("rows.append(float(x))", f"{loop}\n    time.sleep(1)") for loop in _LOOPS)
         # Where Linux does not say what it waits for, the code has to: this is a database's, a file's.
         for source in ("with db.cursor() as c: c.execute(q)", "rows = store.get('x')", "with open(f) as h: h.read()"):
             yield stuck_in(source, 1, waits_in="0")
@@ -230,8 +240,19 @@ class Hang(Cause):
         yield stuck_in("rows = open(fifo).read()", 1, waits_in="anon_pipe_read")
         yield stuck_in("rows = open(fifo).read()", 1, waits_in="wait_for_partner")
         yield stuck_in("lock.acquire()", 1, waits_in="futex_wait_queue", over=True)
-        yield recording("f()", alive=True)
-        yield recording("f()", signal="SIGKILL")
+        yield from (recording("f()", alive=True), recording("f()", signal="SIGKILL"))
+
+
+def _failed(does: str, waits: str, *inner: Frame, waits_in: str = "hrtimer_nanosleep") -> Recording:
+    """Make the recording of a cell that waits after a thread of its own has failed."""
+    source = f"def read():\n    {does}\nt = threading.Thread(target=read)\n{waits}"
+    error = ThreadError(-40.0, "ValueError", (own_frame(source, 2, "read"),))
+    return stuck_in(source, source.count("\n") + 1, *inner, waits_in=waits_in, thread_errors=[error])
+
+
+def _failed_threads(still: StuckCell) -> Iterator[Evidence]:
+    for one in islice(failed_threads(still.recording, still.frames), _MOST_THREADS):
+        yield Evidence(f"The thread of {one.told(still.frames)}.", one.error, None, "threading.excepthook")
 
 
 def _ruled_out(still: StuckCell) -> Iterator[str]:

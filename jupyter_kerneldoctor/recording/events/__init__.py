@@ -5,7 +5,7 @@ As in `model`: bytes are `int` and named `*_bytes`, `*_s` are seconds, None mean
 
 from .gpus import Framework, Gpu, GpuDriver, GpuProcess, GpuSample, Xid
 from .growth import Growth, StatementGrowth
-from .incidents import Child, Incident, Output
+from .incidents import Child, Incident, Output, ThreadError
 from .objects import Held, NamedObject, Namespace
 from .stacks import ChildState, Frame, Stack, Stuck, ThreadStack
 from .system_state import FileSystem, Neighbour, Rlimit, SystemState
@@ -32,6 +32,7 @@ __all__ = [
     "StatementGrowth",
     "Stuck",
     "SystemState",
+    "ThreadError",
     "ThreadStack",
     "Xid",
 ]

@@ -62,3 +62,14 @@ class Incident:
     """The library's own words without any value of the user's: "CUDA error: device-side assert triggered"."""
     rss_bytes: int | None = None
     surroundings: SystemState | None = None
+
+
+@dataclass(frozen=True)
+class ThreadError:
+    """An exception that ended a thread of the user's (event `thread_error`)."""
+
+    mono_s: float
+    error: str
+    """The name of the exception's type, with its module."""
+    frames: tuple[Frame, ...] = ()
+    """Where it was raised, innermost first."""

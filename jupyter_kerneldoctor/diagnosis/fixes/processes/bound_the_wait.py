@@ -167,6 +167,7 @@ class BoundTheWait(Fix):
             "limit-the-request",
             "wake-the-loop",
             "end-the-loop",
+            "hand-on-the-error",
         }
     )
 
