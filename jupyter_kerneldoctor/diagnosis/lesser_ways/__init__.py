@@ -4,12 +4,29 @@ An entry stands in the file of its field; `WAYS` has all of them. The first that
 `GENERAL` save something wherever they are written, and are asked after all rules that know more.
 """
 
-from . import arrays, engines, files, models, networks, numerics, pictures, tables, tensors, texts, training
+from . import (
+    alignment,
+    all_at_once,
+    arrays,
+    engines,
+    exact_numbers,
+    files,
+    models,
+    networks,
+    numerics,
+    pages,
+    pictures,
+    tables,
+    tensors,
+    texts,
+    training,
+)
 from .way import LesserWay, first_running
 
 __all__ = ["GENERAL", "WAYS", "LesserWay", "first_running"]
 
 WAYS = (
+    *alignment.WAYS,
     *pictures.WAYS,
     *arrays.WAYS,
     *numerics.WAYS,
@@ -17,6 +34,9 @@ WAYS = (
     *texts.WAYS,
     *engines.WAYS,
     *files.WAYS,
+    *pages.WAYS,
+    *all_at_once.WAYS,
+    *exact_numbers.WAYS,
     *models.WAYS,
     *networks.WAYS,
     *tensors.WAYS,

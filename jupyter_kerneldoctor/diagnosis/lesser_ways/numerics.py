@@ -163,6 +163,33 @@ WAYS = (
         Case("from scipy.optimize import linprog", "r = linprog(c, A_ub=A)", says=("A_ub=",)),
     ),
     LesserWay(
+        ("numpy.outer", *(f"numpy.{name}.outer" for name in ("subtract", "add", "multiply", "minimum", "maximum"))),
+        "Take some rows of it at a time",
+        "makes a number for each pair of a number of the one and one of the other.",
+        "for at in range(0, len({a0}), {step}):\n    part = {function}({of0}[at : at + {step}], {a1})\n"
+        "    ...  # keep what is needed of it: part.sum(axis=1), part.min(axis=1)\n\n"
+        "# a product with it needs no table: np.outer(a, b) @ x is a * (b @ x)",
+        Case("import numpy as np", "d = np.subtract.outer(x, y)", says=("np.subtract.outer(x[at : at + 1000], y)",)),
+        lambda call, _death: len(call.node.args) > 1,
+    ),
+    LesserWay(
+        ("numpy.pad", "torch.nn.functional.pad", "cv2.copyMakeBorder"),
+        "Pad less, or only where it is used: mode='reflect' of the function itself",
+        "copies all of it into a larger array.",
+        "print({of0}.shape)  # each side of each dimension grows: ((0, 0), (10, 10)) pads the second only\n"
+        "# filters of scipy.ndimage pad by themselves: ndimage.uniform_filter(x, 5, mode='reflect')",
+        Case("import numpy as np", "y = np.pad(x, 9000)", says=("print(x.shape)",)),
+    ),
+    LesserWay(
+        tuple(f"scipy.signal.{name}" for name in ("correlate", "correlate2d")),
+        "Correlate with a transform, and near the middle only: method='fft', mode='same'",
+        "gives a number for each shift, and works in numbers of eight bytes.",
+        "from scipy.signal import correlate\n\n"
+        "{to} = correlate({of0}.astype('float32'), {a1}, mode='same', method='fft')  # half of 'full'",
+        Case("from scipy import signal", "c = signal.correlate2d(a, b)", says=("method='fft'",)),
+        lambda call, _death: len(call.node.args) > 1,
+    ),
+    LesserWay(
         ("scipy.interpolate.griddata",),
         "Fill the grid a block of rows at a time",
         "works out all points of the grid at once.",

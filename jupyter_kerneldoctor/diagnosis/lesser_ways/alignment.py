@@ -1,0 +1,149 @@
+"""Rows that are matched by keys, times or ids which hardly ever meet, or room for all that there could be."""
+
+import ast
+from collections.abc import Mapping
+
+from ..case import Case
+from ..code.calls import given_to, last_name
+from ..code.notebook import Call
+from ..code.trees import walk
+from ..death import Death
+from .way import LesserWay, made_by
+
+_RANGES = ("range", "arange")
+
+
+def _side_by_side(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    axis, join = call.argument("axis", 1), call.argument("join", 2)
+    is_inner = isinstance(join, ast.Constant) and join.value == "inner"
+    return isinstance(axis, ast.Constant) and axis.value in (1, "columns") and not is_inner
+
+
+def _outer_again(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
+    """Whether tables are joined again and again, each time with all keys of both."""
+    is_repeated = call.name == "functools.reduce" or call.scope.loops_around(call.node) or not call.scope.is_cell
+    for one in walk(call.node) if is_repeated else ():
+        if isinstance(one, ast.Call) and last_name(one.func) in ("merge", "join"):
+            words = {word.arg: word.value for word in one.keywords}
+            match words.get("how"):
+                case ast.Constant(value="outer"):
+                    on = words.get("on")
+                    return {"on": call.scope.segment(on) if isinstance(on, ast.Constant) else "'time'"}
+    return False
+
+
+def _of_a_range(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether rows are asked for of each number up to the largest."""
+    for given in given_to(call.node):
+        for one in walk(given):
+            if isinstance(one, ast.Call) and last_name(one.func) in _RANGES and (ids := _largest_of(one, call)):
+                return {"ids": ids}
+        if any(name in ("builtins.range", "numpy.arange") for name in made_by(given, call, death)):
+            return {"ids": "ids"}
+    return False
+
+
+def _of_times(call: Call, death: Death) -> bool:
+    """Whether rows are asked for of each time in a range."""
+    given = given_to(call.node)
+    written = any(last_name(getattr(part, "func", None)) == "date_range" for one in given for part in walk(one))
+    return written or any(name.endswith("date_range") for one in given for name in made_by(one, call, death))
+
+
+def _up_to_the_largest(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
+    """Whether an array has an item for each number up to the largest: `np.zeros(ids.max() + 1)`."""
+    shape = call.argument("shape", 0)
+    return {"ids": ids} if shape is not None and (ids := _largest_of(shape, call)) else False
+
+
+def _largest_of(node: ast.expr, call: Call) -> str:
+    """Return what the largest is taken of in an expression: `ids` of `max(ids) + 1`; "" where it is of nothing."""
+    for one in walk(node):
+        match one:
+            case ast.Call(func=ast.Attribute(attr="max" | "amax", value=ids), args=[]):
+                return call.scope.segment(ids)
+            case ast.Call(func=ast.Name(id="max") | ast.Attribute(attr="max" | "amax"), args=[ids]):
+                return call.scope.segment(ids)
+    return ""
+
+
+def _of_pairs(call: Call, death: Death) -> bool:
+    """Whether a table is made of all pairs of two lists."""
+    return any(name.startswith("itertools.") for one in call.node.args[:1] for name in made_by(one, call, death))
+
+
+_FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
+
+WAYS = (
+    LesserWay(
+        ("pandas.concat",),
+        "Bring the rows to the same keys first: times with round or resample, ids by join='inner'",
+        "puts the parts side by side by their index: where keys or times differ, if only by a little, it makes a row "
+        "for each of them, empty in all other columns.",
+        "parts = {a0}\nparts = [one.groupby(one.index.round('1s')).mean() for one in parts]  # times: whole seconds\n"
+        "{to} = pd.concat(parts, axis=1)  # or one.resample('1s').mean(); pd.merge_asof takes the nearest time\n\n"
+        "{to} = pd.concat(parts, axis=1, join='inner')  # keys: only those that all of them have",
+        Case("import pandas as pd", "wide = pd.concat(series, axis=1)", says=("one.index.round('1s')", "merge_asof")),
+        _side_by_side,
+    ),
+    LesserWay(
+        ("pandas.merge", "pandas.DataFrame.merge", "pandas.DataFrame.join", "functools.reduce"),
+        "Bring the rows to the same keys first: round, resample or merge_asof",
+        "keeps all keys of both, again and again: where they differ, if only by a little, the rows get more each time.",
+        "for one in tables:\n    one[{on}] = one[{on}].dt.round('1s')  # the same times, once each; ids as they are\n"
+        "parts = [one.groupby({on}).mean(numeric_only=True) for one in tables]\nwide = pd.concat(parts, axis=1)\n\n"
+        "pair = pd.merge_asof(tables[0], tables[1], on={on})  # or the nearest time: no new rows",
+        Case(
+            "import pandas as pd\nfrom functools import reduce",
+            "wide = reduce(lambda a, b: pd.merge(a, b, on='t', how='outer'), tables)",
+            says=("one['t'].dt.round('1s')", "merge_asof"),
+        ),
+        _outer_again,
+    ),
+    LesserWay(
+        ("pandas.DataFrame.reindex", "pandas.Series.reindex"),
+        "Keep the ids that occur: those that do not can be counted without a row",
+        "makes a row for each number up to the largest, also for those that never occur.",
+        "few = {owner}  # only the ids that occur: as many rows as there are different ones\n"
+        "absent = largest + 1 - len(few)  # how many others there are, without a row for each\n\n"
+        "codes, known = pd.factorize({ids})  # where numbers without gaps are needed: 0, 1, 2, ...\n"
+        "some = few.reindex(ids_you_ask_for, fill_value=0)  # or just the ids of a list",
+        Case(_FRAME, "n = df.reindex(range(df.index.max() + 1), fill_value=0)", says=("pd.factorize(df.index)",)),
+        _of_a_range,
+    ),
+    LesserWay(
+        ("pandas.DataFrame.reindex", "pandas.Series.reindex"),
+        "Take a coarser step, or the times that there are",
+        "makes a row for each time of the range.",
+        "print({table}.index.min(), {table}.index.max())  # one wrong date makes the range long\n"
+        "{to} = {table}.resample('1h').mean()  # a coarser step; or one day at a time",
+        Case(_FRAME, "full = df.reindex(pd.date_range(a, b, freq='s'))", says=("resample('1h')", "df.index.min()")),
+        _of_times,
+    ),
+    LesserWay(
+        tuple(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")),
+        "Number the ids that occur: np.unique(return_inverse=True)",
+        "makes room for every number up to the largest.",
+        "known, codes = np.unique({ids}, return_inverse=True)  # codes: 0, 1, 2, ... in place of the ids\n"
+        "{to} = np.zeros(len(known), dtype='int32')  # an item for each id that occurs: {to}[codes]",
+        Case("import numpy as np", "n = np.zeros(ids.max() + 1)", says=("np.unique(ids, return_inverse=True)",)),
+        _up_to_the_largest,
+    ),
+    LesserWay(
+        ("pandas.DataFrame", "pandas.DataFrame.from_records"),
+        "Take the pairs one by one, or only those that share something",
+        "makes a row of each pair, of Python objects first.",
+        "for a, b in pairs:  # one pair at a time: keep those that are similar enough\n    ...\n\n"
+        "few = left.merge(right, on='city')  # or only those that share a city, a first letter, a year",
+        Case("import pandas as pd\nfrom itertools import product", "t = pd.DataFrame(product(a, b))", says=("share",)),
+        _of_pairs,
+    ),
+    LesserWay(
+        ("pandas.date_range",),
+        "Take a coarser step, or a part of the time",
+        "makes eight bytes for each step, and what is joined to it far more.",
+        "days = pd.date_range(start, end, freq='D')  # a coarser step\nfor day in days:  # and one day at a time\n"
+        "    times = pd.date_range(day, periods=86_400, freq='s')",
+        Case("import pandas as pd", "t = pd.date_range('1900', '2100', freq='ms')", says=("freq='D'",)),
+    ),
+)

@@ -1,0 +1,110 @@
+"""Files that are read whole where a part would do, and tasks that all run at the same time."""
+
+import ast
+
+from ..case import Case
+from ..code.calls import given_to
+from ..code.notebook import Call
+from ..code.origins import all_origins
+from ..death import Death
+from .way import LesserWay, is_gathered
+
+
+def _in_memory(call: Call, death: Death) -> bool:
+    """Whether a statement goes to a database that is kept in the memory."""
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    for one, _ in [] if owner is None else all_origins(owner, call.scope, death.code):
+        given = given_to(one) if isinstance(one, ast.Call) else []
+        if any(isinstance(name, ast.Constant) and name.value == ":memory:" for name in given):
+            return True
+    return False
+
+
+def _without_a_file(call: Call, _death: Death) -> bool:
+    return call.argument("path_or_buf", 0) is None
+
+
+WAYS = (
+    LesserWay(
+        ("pickle.load", "pickle.loads", "dill.load", "cloudpickle.load"),
+        "Write one record after the other, so that they can be read so; arrays with np.save",
+        "makes all objects of the file at once.",
+        "with open('rows.pkl', 'wb') as file:  # once, where there is room: one record after the other\n"
+        "    for row in rows:\n        pickle.dump(row, file)\n\nwith open('rows.pkl', 'rb') as file:\n"
+        "    while file.peek(1):\n        row = pickle.load(file)  # one at a time\n\n"
+        "x = np.load('x.npy', mmap_mode='r')  # an array, saved by np.save: nothing is read yet",
+        Case("import pickle", "rows = pickle.load(open('rows.pkl', 'rb'))", says=("while file.peek(1):", "mmap_mode")),
+    ),
+    LesserWay(
+        ("joblib.load",),
+        "Leave the arrays in their file: mmap_mode='r'",
+        "reads all arrays of the file.",
+        "{to} = joblib.load({a0}, mmap_mode='r')  # arrays are read as they are used; the file must not be compressed",
+        Case("import joblib", "m = joblib.load('m.joblib')", says=("m = joblib.load('m.joblib', mmap_mode='r')",)),
+        lambda call, _death: call.argument("mmap_mode", 1) is None,
+    ),
+    LesserWay(
+        ("imageio.mimread", "imageio.v2.mimread", "imageio.volread", "skvideo.io.vread", "torchvision.io.read_video"),
+        "Take one picture of the film after the other",
+        "keeps all pictures of the film as numbers: a hundred times the size of the file.",
+        "import imageio.v3 as iio\n\nfor i, frame in enumerate(iio.imiter({a0})):\n    if i % 10 == 0:  # every tenth\n"
+        "        ...  # keep frame[::4, ::4], or what is measured in it",
+        Case("import imageio", "film = imageio.mimread('a.mp4')", says=("iio.imiter('a.mp4')", "frame[::4, ::4]")),
+    ),
+    LesserWay(
+        ("tifffile.imread", "skimage.io.imread", "tifffile.TiffFile"),
+        "Leave the picture in its file, or take one page: tifffile.memmap, key=",
+        "unpacks all pages of the picture.",
+        "import tifffile\n\n{to} = tifffile.memmap({a0}, mode='r')  # not compressed: nothing is read yet\n"
+        "page = tifffile.imread({a0}, key=0)  # or one page at a time",
+        Case("import tifffile", "x = tifffile.imread('a.tif')", says=("tifffile.memmap('a.tif'", "key=0")),
+        lambda call, death: not is_gathered(call, death) and not call.scope.loops_around(call.node),
+    ),
+    LesserWay(
+        ("pydub.AudioSegment.*",),
+        "Take a minute at a time: start_second, duration",
+        "unpacks the whole recording, and each change of it makes a copy.",
+        "part = AudioSegment.from_file({a0}, start_second=0, duration=60)  # a minute; next start_second=60\n"
+        "# or without Python: !ffmpeg -i in.mp3 -ar 16000 -ac 1 out.wav",
+        Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3')", says=("duration=60",)),
+    ),
+    LesserWay(
+        (".execute", ".executemany", ".executescript"),
+        "Keep the database in a file, not in the memory",
+        "puts its rows into a database that is kept in the memory.",
+        "con = sqlite3.connect('scratch.db')  # in place of ':memory:'\n"
+        "con.execute('pragma journal_mode = off')  # as fast as it gets: the file is for this run only\n"
+        "con.execute('pragma synchronous = off')",
+        Case(
+            "import sqlite3\ncon = sqlite3.connect(':memory:')",
+            "for row in rows:\n    con.execute('insert into t values (?)', row)",
+            says=("sqlite3.connect('scratch.db')",),
+        ),
+        _in_memory,
+    ),
+    LesserWay(
+        ("asyncio.gather", "asyncio.wait", "asyncio.as_completed"),
+        "Let a few run at the same time: a semaphore, and results that are written as they come",
+        "starts all tasks at once, and keeps what each of them gives.",
+        "few = asyncio.Semaphore(20)\n\nasync def one(item):\n    async with few:  # twenty at a time\n"
+        "        result = await fetch(item)  # with your function\n        ...  # write it to a file\n\n"
+        "await asyncio.gather(*(one(item) for item in items))",
+        Case("import asyncio", "p = await asyncio.gather(*[get(u) for u in us])", says=("asyncio.Semaphore(20)",)),
+    ),
+    LesserWay(
+        ("gensim.models.Word2Vec", "gensim.models.FastText", "gensim.models.Doc2Vec", "gensim.corpora.Dictionary"),
+        "Give it the file, one line after the other: corpus_file, LineSentence",
+        "keeps all sentences that it is given as lists, and a vector for each word.",
+        "from gensim.models.word2vec import LineSentence\n\n"
+        "{to} = {function}(LineSentence('sentences.txt'), min_count=5)  # a sentence in each line; rare words left out",
+        Case("from gensim.models import Word2Vec", "m = Word2Vec(list(s))", says=("m = Word2Vec(LineSentence(",)),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.to_csv", "pandas.DataFrame.to_json"),
+        "Write it straight into a file",
+        "makes one text of all rows.",
+        "{owner}.to_csv('table.csv', index=False)  # straight into a file; .to_parquet is smaller",
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "text = df.to_csv()", says=("df.to_csv('table.csv'",)),
+        _without_a_file,
+    ),
+)

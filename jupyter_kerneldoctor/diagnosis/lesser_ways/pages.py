@@ -1,0 +1,61 @@
+"""Pages, maps and reports: what a browser gets, and documents that are opened whole."""
+
+from ..case import Case
+from .way import LesserWay, is_made_by
+
+WAYS = (
+    LesserWay(
+        ("folium.Marker", "folium.CircleMarker", "folium.Circle"),
+        "Give the map one layer of all points: FastMarkerCluster",
+        "makes an object, a name and a piece of a page for each point.",
+        "from folium.plugins import FastMarkerCluster\n\n"
+        "FastMarkerCluster(points[['lat', 'lon']].values.tolist()).add_to(m)  # one layer; or HeatMap, or a sample",
+        Case("import folium", "for p in ps:\n    folium.Marker(p).add_to(m)", says=("FastMarkerCluster(",)),
+    ),
+    LesserWay(
+        ("ydata_profiling.ProfileReport", "pandas_profiling.ProfileReport", "sweetviz.analyze"),
+        "Ask for less of the report: minimal=True, and a sample",
+        "compares all columns with each other, and keeps tables of all values.",
+        "report = {function}({of0}.sample(20_000), minimal=True)  # no correlations, no pairs",
+        Case("from ydata_profiling import ProfileReport", "ProfileReport(df)", says=("df.sample(20_000), minimal=",)),
+        lambda call, _death: bool(call.node.args) and call.argument("minimal") is None,
+    ),
+    LesserWay(
+        ("pdf2image.convert_from_path", "pdf2image.convert_from_bytes"),
+        "Take one page at a time, at a lower resolution",
+        "makes a picture of each page, and keeps all of them.",
+        "from pdf2image import convert_from_path, pdfinfo_from_path\n\n"
+        "for page in range(1, pdfinfo_from_path({a0})['Pages'] + 1):\n"
+        "    [image] = convert_from_path({a0}, dpi=150, first_page=page, last_page=page)\n    ...",
+        Case("from pdf2image import convert_from_path", "p = convert_from_path(f, dpi=600)", says=("first_page=page",)),
+    ),
+    LesserWay(
+        ("xml.dom.minidom.parse", "xml.dom.minidom.parseString", "xmltodict.parse"),
+        "Take one element at a time: iterparse",
+        "makes objects of all elements, many times the size of the file.",
+        "import xml.etree.ElementTree as ET\n\nfor event, element in ET.iterparse(path):\n"
+        "    if element.tag == 'item':  # with your tag\n        ...  # use it\n        element.clear()",
+        Case("from xml.dom import minidom", "doc = minidom.parse('a.xml')", says=("ET.iterparse(path)",)),
+    ),
+    LesserWay(
+        ("osmnx.graph_from_place", "osmnx.graph_from_bbox", "osmnx.graph_from_point", "osmnx.features_from_place"),
+        "Ask for a smaller place, and only the roads you need",
+        "keeps a Python dict for each piece of each way.",
+        "{to} = {function}(place, network_type='drive', custom_filter='[\"highway\"~\"motorway|trunk|primary\"]')\n"
+        "# a district in place of a country; for a whole country read its .osm.pbf with pyrosm or osmium",
+        Case("import osmnx as ox", "G = ox.graph_from_place('Germany')", says=("network_type='drive'",)),
+    ),
+    LesserWay(
+        (".add_edge",),
+        "Add only the edges that count: those below a bound, or the nearest",
+        "keeps a dict for each edge, twice where they have no direction: some 500 bytes.",
+        "edges = [(i, j) for i, j in pairs if weight(i, j) < bound]  # or KDTree.query_pairs(r)\n\n"
+        "from scipy import sparse\n\nA = sparse.coo_array((weights, (rows, columns))).tocsr()  # 12 bytes for an edge",
+        Case(
+            "import networkx as nx\nG = nx.Graph()",
+            "for i in range(n):\n    for j in range(n):\n        G.add_edge(i, j)",
+            says=("query_pairs(r)", "12 bytes"),
+        ),
+        is_made_by("networkx.Graph", "networkx.DiGraph", "networkx.MultiGraph"),
+    ),
+)
