@@ -97,7 +97,7 @@ def batch_to_blame(death: Death) -> Batch | None:
     if not trains(code) and (death.growth.goes_on or network_call_at(death) is None):
         return None
     kept = death.growth.container
-    if _is_elsewhere(death) or _is_copied(death):
+    if grew_elsewhere(death) or _is_copied(death):
         return None
     if not (kept and is_of_one_step(kept)) and keeps_what_grew(death.growth, death.statement_at(death.line)):
         return None
@@ -118,7 +118,7 @@ def batch_to_blame(death: Death) -> Batch | None:
     return None if largest is None else Batch(largest, None, whole, began)
 
 
-def _is_elsewhere(death: Death) -> bool:
+def grew_elsewhere(death: Death) -> bool:
     """Whether memory surely grew outside of the loops and functions that train."""
     at = network_call_at(death) if death.user_frames and trains(death.code) else None
     if at is not None and at[0] not in sources_of_gradients(death.code) and not hides_gradients(death.code):

@@ -157,6 +157,8 @@ def _moved(node: ast.expr, scope: Scope, code: Notebook) -> ast.expr | None:
             return node
         case ast.Call(func=ast.Attribute(value=inner, attr="to" | "cuda" | "float" | "half" | "astype")):
             return _moved(inner, scope, code)
+        case ast.BinOp(left=inner, right=ast.Constant()):  # divided by 255
+            return _moved(inner, scope, code)
         case ast.Call(args=[inner]) if code.qualified(node.func, scope) in _TENSORS:
             return _moved(inner, scope, code)
     return None

@@ -71,10 +71,15 @@ def appended_windows(loop: ast.AST) -> Iterator[Appended]:
             pass
         case _:
             return
+    named = {
+        one.targets[0].id: one.value
+        for one in loop.body
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
+    }
     for statement in loop.body:
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value])):
-                for part in walk(value):
+                for part in walk(named.get(value.id, value) if isinstance(value, ast.Name) else value):
                     width = _width(part, at) if isinstance(part, ast.Subscript) else None
                     if isinstance(part, ast.Subscript) and width is not None:
                         yield Appended(part, name, width)

@@ -12,7 +12,24 @@ from ...place import grew_in
 from ...units import quote
 
 _MAKERS = ("numpy.empty", "numpy.zeros")
-_STACKERS = ("numpy.array", "numpy.asarray", "numpy.stack", "numpy.vstack")
+_STACKERS = (
+    *("numpy.array", "numpy.asarray", "numpy.stack", "numpy.vstack"),
+    *("torch.stack", "torch.tensor", "torch.Tensor", "torch.FloatTensor"),
+)
+_BY_BATCH = {
+    "torch": (
+        "class Windows(torch.utils.data.Dataset):  # or each window when a DataLoader asks for it\n"
+        "    def __len__(self):\n        return len({series}) - {width}\n\n"
+        "    def __getitem__(self, i):\n"
+        "        return torch.as_tensor({series}[i : i + {width}]), torch.as_tensor({series}[i + {width}])"
+    ),
+    **dict.fromkeys(
+        ("keras", "tensorflow"),
+        "ds = keras.utils.timeseries_dataset_from_array(  # or batch by batch, with the value behind each window\n"
+        "    {series}[:-1], {series}[{width}:], sequence_length={width}, batch_size=64)",
+    ),
+}
+"""Windows that are made when the training asks for them, by the package that trains."""
 _FILL = (
     "import numpy as np\ndef cut(s, w, h):\n    n = len(s) - w - h\n    X = np.empty((n, w))\n    y = np.empty(n)\n"
     "    for i in range(n):\n        X[i] = s[i:i + w]\n        y[i] = s[i + w + h]\n    return X, y"
@@ -64,6 +81,18 @@ class WindowsAsView(Fix):
             says=("sliding_window_view(data[:, 0], n, axis=0)", "X = windows[:-1]"),
         ),
         Case(
+            "import keras\n"
+            + _LIST.replace("X.append(data[i - n:i, 0])", "part = data[i - n:i, 0]\n        X.append(part)"),
+            "X, y = cut(data, 60)",
+            says=("sliding_window_view(data[:, 0], n, axis=0)", "timeseries_dataset_from_array"),
+        ),
+        Case(
+            "import torch\nimport numpy as np",
+            "for i in range(len(t) - 60):\n    X.append(t[i:i + 60])\nX = torch.tensor(X)",
+            line=2,
+            says=("torch.as_tensor(t[i : i + 60])",),
+        ),
+        Case(
             "import numpy as np",
             "W = np.stack([t[i + 1 : i + 1 + 60] for i in range(n)])",
             says=("sliding_window_view(t[1:], 60)[:n]", "axis=0"),
@@ -88,7 +117,8 @@ class WindowsAsView(Fix):
                     yield from _as_views(node, found, scope, death)
                 for one in appended_windows(node):
                     stacked = [call for call in scope.calls if _stacks(call, one.name, scope, death)]
-                    if stacked and any(map(_took_memory, [node, *stacked], repeat(scope), repeat(death))):
+                    took = any(map(_took_memory, [node, *stacked], repeat(scope), repeat(death)))
+                    if took and (stacked or grew_in(death, node, scope)):
                         yield _of_a_list(one, scope, death)
 
 
@@ -118,6 +148,8 @@ def _of_a_list(found: Appended, scope: Scope, death: Death) -> Proposal:
         f"{found.name} = windows[:-1]  # of more columns: windows[:-1].swapaxes(1, 2)\n"
         "print({0}.shape)  # compare it with the one that you had in mind".replace("{0}", found.name)
     )
+    more = next((text for package, text in _BY_BATCH.items() if death.code.imports(package)), "")
+    snippet += f"\n\n{more.format(series=series, width=width)}" if more else ""
     return Proposal((), why, death.memory.missing_bytes, snippet=snippet)
 
 

@@ -11,7 +11,7 @@ from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.torch import Tensors
 from ...frameworks.training import find_batch_size
 from ...frameworks.untrained import calls_of_untrained
-from ...sizing import batch_to_blame
+from ...sizing import batch_to_blame, grew_elsewhere
 from ...units import quote, size
 
 _NET = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x): return self.a(x)\nnet = Net()\n"
@@ -32,6 +32,7 @@ class ActivationsInParts(Fix):
 
     id, title = "activations-in-parts", "Take some rows of the step at a time, and accumulate the gradient"
     causes = OUT_OF_MEMORY
+    unless_offered = frozenset({"batch-of-the-whole-set"})
 
     FIRES = [
         Case(_NET, _STEP, growth="jump", says=("in x.split(16)", "len(part) / len(x)", "checkpoint(block")),
@@ -80,6 +81,8 @@ class ActivationsInParts(Fix):
         if found is not None and not (hides_gradients(code) or found[0] in sources_of_gradients(code)):
             return  # it evaluates
         if found is not None and found[0] in calls_of_untrained(code):
+            return
+        if found is None and grew_elsewhere(death):
             return
         if found is None and death.user_frames and any(death.was_running(*one) for one in trains):
             return  # in the backward pass itself: it may be the parameters that are large

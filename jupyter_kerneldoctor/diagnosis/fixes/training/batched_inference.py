@@ -64,6 +64,16 @@ class BatchedInference(Fix):
                 "    with torch.no_grad():\n        return torch.cat([net(part) for part in X.split(256)]).argmax(1)"
             },
         ),
+        Case(  # which are scaled in the call
+            _NET + "def accuracy(model, X, y):\n    with torch.no_grad():\n"
+            "        pred = model(X.float() / 255).argmax(dim=1)\n    return (pred == y).float().mean()",
+            "for epoch in range(9):\n    print(accuracy(net, X, y))",
+            becomes={
+                1: _NET + "def accuracy(model, X, y):\n    with torch.no_grad():\n        pred = "
+                "torch.cat([model(part.float() / 255) for part in X.split(256)]).argmax(dim=1)\n"
+                "    return (pred == y).float().mean()"
+            },
+        ),
         Case(  # an array that becomes a tensor in the call
             "import numpy as np\nimport torch\nnet = torch.nn.Linear(9, 9)\nX = np.zeros((10_000, 9))",
             "with torch.no_grad():\n    y = torch.sigmoid(net(torch.tensor(X, dtype=torch.float32))).numpy()",

@@ -30,6 +30,7 @@ class KeepFewerSteps(Fix):
 
     id, title, causes = "keep-fewer-steps", "Keep the tensors of every hundredth step, not of all", OUT_OF_MEMORY
     edits_cure = True  # something is still kept
+    unless_offered = frozenset({"clear-after-update"})
 
     FIRES = [
         Case(

@@ -1,0 +1,130 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.calls import last_name
+from ...code.scopes import Scope
+from ...code.trees import walk
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...place import grew_in
+from ...units import quote
+
+_HF = (
+    "ids = tokenizer(text, truncation=True, max_length=512)['input_ids']  # as long as the text is: no padding here\n"
+    "texts.append(torch.tensor(ids, dtype=torch.int32))  # 4 bytes for a token, not 8 and more in a list\n\n"
+    "def collate(batch):  # each batch is made as long as its longest text\n"
+    "    return tokenizer.pad({{'input_ids': [one.tolist() for one in batch]}}, padding='longest', return_tensors='pt')"
+    "\n\nloader = DataLoader(texts, batch_size=16, collate_fn=collate)\n"
+    "# a Trainer: data_collator=DataCollatorWithPadding(tokenizer)"
+)
+_TORCH = (
+    "texts = [torch.tensor(ids, dtype=torch.int32) for ids in {ids}]  # as long as each is\n\n"
+    "def collate(batch):  # each batch is made as long as its longest text\n"
+    "    return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)\n\n"
+    "loader = torch.utils.data.DataLoader(texts, batch_size=16, collate_fn=collate)"
+)
+_KERAS = (
+    "ds = tf.data.Dataset.from_generator(lambda: zip({ids}, labels),\n"
+    "    output_signature=(tf.TensorSpec((None,), tf.int32), tf.TensorSpec((), tf.int32)))\n"
+    "ds = ds.padded_batch(32)  # each batch is made as long as its longest text\n\n"
+    "# or of all texts the first few hundred tokens: np.percentile([len(one) for one in {ids}], 95)"
+)
+_TOK = "import torch\nfrom transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('a')\n"
+
+
+class PadEachBatch(Fix):
+    """Make each batch as long as its longest text, not every text as long as the longest of all.
+
+    What it does: `padding="max_length"` and `pad_sequences` write as many numbers for a text of 20 words as for one of
+    4,000. A function that puts batches together, a collator, pads each batch to the length of its own longest text.
+    Tensors of int32 take 4 bytes for each token, lists of Python numbers 8 and more.
+
+    When it is offered: Memory ran out where texts were padded to one length.
+
+    What it costs: Batches have different lengths, which networks take that have no fixed length themselves.
+    """
+
+    id, title, causes = "pad-each-batch", "Pad each batch, not all texts to the same length", OUT_OF_MEMORY
+
+    FIRES = [
+        Case(
+            _TOK + "class D(torch.utils.data.Dataset):\n    def __init__(self, texts):\n        self.kept = []\n"
+            "        for t in texts:\n            self.kept.append(tok(t, padding='max_length', max_length=4096))",
+            "ds = D(texts)",
+            says=("padding='longest'", "torch.int32", "`tok(t, padding='max_length', max_length=4096)`"),
+        ),
+        Case(
+            "from keras.utils import pad_sequences",
+            "X = pad_sequences(seqs, maxlen=5000)",
+            says=("zip(seqs, labels)", ".padded_batch(32)"),
+        ),
+        Case(
+            "import torch",
+            "X = [ids + [0] * (n - len(ids)) for ids in coded]\ny = torch.tensor(X)",
+            line=1,
+            says=("for ids in coded]", "pad_sequence"),
+        ),
+        Case(
+            "import datasets\nds = datasets.load_dataset('a')",
+            "rows = [tok(r['text'], padding='max_length') for r in ds]",
+            says=("DataCollatorWithPadding",),
+        ),
+    ]
+    SILENT = [
+        Case(_TOK, "enc = tok(texts, padding='longest')\nbig = [0] * 10**10", line=2),
+        Case(_TOK, "enc = tok(t, padding='max_length')\nbig = [0] * 10**10", line=2),
+        Case("rows = [r + [0] * (9 - len(r)) for r in table]"),  # nothing is learned of it
+        Case(_TOK, "for t in texts:\n    out = net(**tok(t, padding='max_length'))"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show a function that pads each batch."""
+        learns = any(map(death.code.imports, ("torch", "tensorflow", "keras", "transformers", "datasets")))
+        for scope in death.code.running if learns and death.is_of_this_cell else ():
+            for node in scope.nodes:
+                ids = _padded(node, scope) if isinstance(node, ast.Call | ast.BinOp) else None
+                if ids is None or not isinstance(node, ast.expr) or not _is_kept(node, scope, death):
+                    continue
+                is_of_keras = not death.code.imports("torch") and not death.code.imports("datasets")
+                snippet = _HF if not ids else (_KERAS if is_of_keras else _TORCH)
+                why = f"{quote(scope.segment(node))} makes every text as long as the longest may be, with zeros. "
+                why += "A batch needs only the length of its own longest text."
+                yield Proposal((), why, death.memory.missing_bytes, snippet=snippet.format(ids=ids))
+                return
+
+
+def _padded(node: ast.Call | ast.BinOp, scope: Scope) -> str | None:
+    """Return the texts that are padded to one length, "" for those of a tokenizer; None for what pads nothing."""
+    match node:
+        case ast.Call(args=[texts, *_], keywords=words):
+            given = {word.arg: getattr(word.value, "value", None) for word in words}
+            if given.get("padding") == "max_length" or given.get("pad_to_max_length") is True:
+                return ""
+            return scope.segment(texts) if last_name(node.func) == "pad_sequences" else None
+        case ast.BinOp(
+            op=ast.Add(),
+            right=ast.BinOp(left=ast.List(), op=ast.Mult(), right=ast.BinOp(op=ast.Sub(), right=ast.Call(func=length))),
+        ) if last_name(length) == "len":
+            for one in walk(scope.tree.statements[node]):
+                match one:
+                    case ast.ListComp(elt=item, generators=[ast.comprehension(iter=texts)]) if item is node:
+                        return scope.segment(texts)
+            return "all_ids"
+    return None
+
+
+def _is_kept(node: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether what is padded stays: memory grew in the statement, or in a loop around it that puts it into a list."""
+    if scope.function == "__getitem__":
+        return False
+    statement, loops = scope.tree.statements[node], scope.loops_around(node)
+    names = scope.assigned_by(node)
+    for around in loops[:1]:
+        stored = (
+            one
+            for one in scope.inside(around)
+            if isinstance(one, ast.Call) and last_name(one.func) in ("append", "extend", "add")
+        )
+        inside = {part for call in stored for part in walk(call)}
+        is_stored = node in inside or any(isinstance(one, ast.Name) and one.id in names for one in inside)
+        return is_stored and grew_in(death, around, scope) is not False
+    return death.was_running(statement, scope) and grew_in(death, statement, scope) is not False

@@ -1,0 +1,134 @@
+import ast
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
+from ...code.origins import all_origins
+from ...code.scopes import Scope
+from ...code.stores import Store, stores
+from ...code.trees import unparse, walk
+from ...examples import MIB
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...frameworks.torch import Kind, Tensors
+from ...units import quote, size
+
+_STATES = ("state_dict", "get_weights", "parameters", "named_parameters")
+_AVERAGES = ("avg", "average", "mean", "aggregate", "sum")
+_DICTS = (
+    "total, n = None, 0  # before the loop, in place of {kept}\n\n"
+    "state = {value}  # in it: the state of one model, added to the sum\n"
+    "state = {{k: v.detach().clone().float() for k, v in state.items()}}\n"
+    "total = state if total is None else {{k: total[k] + v for k, v in state.items()}}\nn += 1\n\n"
+    "average = {{k: v / n for k, v in total.items()}}  # behind it; .to(the old type) for whole numbers"
+)
+_ARRAYS = (
+    "total, n = None, 0  # before the loop, in place of {kept}\n\n"
+    "state = {value}  # in it: the weights of one model, added to the sum\n"
+    "total = state if total is None else [old + new for old, new in zip(total, state)]\nn += 1\n\n"
+    "average = [one / n for one in total]  # behind it"
+)
+_FILES = (
+    "torch.save({value}, f'model-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
+    "model.load_state_dict(torch.load(f'model-{{i}}.pt'))  # one at a time, where it is needed"
+)
+_HELD = [Held(-0.5, 1, (NamedObject("kept", "list", 1600 * MIB, items=300, grew_bytes=1500 * MIB, items_before=0),))]
+_LOOP = "import copy, torch\nkept = []\nfor user in users:\n    w = train(copy.deepcopy(net)).state_dict()\n"
+
+
+class AddUpWeights(Fix):
+    """Add the weights of models up as they come, or write each to a file.
+
+    What it does: An average of models, as in federated learning or of the last epochs, needs their sum, which is as
+    large as one of them. Snapshots and ensembles that are looked at later can lie in files, and are loaded one by one.
+
+    When it is offered: Memory ran out while a list or dict grew into which a loop puts the weights of a model, its
+    `state_dict()` or the model itself.
+
+    What it costs: The weights of a single model are gone when they were added; a file has to be read again.
+    """
+
+    id, title, causes = "add-up-weights", "Add the weights up as they come: one sum, no list of all", OUT_OF_MEMORY
+
+    FIRES = [
+        Case(
+            _LOOP + "    kept.append(copy.deepcopy(w))\navg = average_weights(kept)",
+            held=_HELD,
+            says=("total[k] + v for k, v in state.items()", "state = copy.deepcopy(w)"),
+        ),
+        Case(
+            "import keras\nnet = keras.Sequential()\nkept = []\nfor user in users:\n"
+            "    kept.append(net.get_weights())\nmean = [np.mean(one, 0) for one in zip(*kept)]",
+            held=_HELD,
+            says=("zip(total, state)",),
+        ),
+        Case(
+            _LOOP + "    kept.append(w)\nprint(len(kept))",
+            held=_HELD,
+            says=("Write each model to a file", "torch.save(w,"),
+        ),
+    ]
+    SILENT = [
+        Case(_LOOP + "    kept.append(loss.item())\navg = average(kept)", held=_HELD),
+        Case(_LOOP + "    kept.append(w)"),
+        Case("kept = []\nfor x in xs:\n    kept.append(load(x))", held=_HELD),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show a running sum; files, where no average is taken."""
+        one = death.growth.container
+        if one is None or one.with_graph or not death.memory.grew_here:
+            return
+        for store in stores(death.code.running):
+            value = (
+                _weights(store, death) if store.container.rpartition(".")[2] == one.name.rpartition(".")[2] else None
+            )
+            if value is None:
+                continue
+            grew, title = one.grew_bytes or one.bytes, None
+            why = f"{quote(one.name)} keeps the weights of each model, and grew by {size(grew or 0)}. "
+            form, of_keras = _DICTS, any(map(death.code.imports, ("keras", "tensorflow")))
+            if _is_averaged(one.name, death):
+                form = _ARRAYS if of_keras else _DICTS
+                why += "Their mean needs only their sum, which is as large as those of one model."
+            elif of_keras:
+                return
+            else:
+                form, title = _FILES, "Write each model to a file, and keep none in a list"
+                why += "What is looked at later can lie in files."
+            text = " ".join(store.scope.segment(value).split())
+            yield Proposal((), why, grew, title, form.format(kept=one.name, value=text))
+            return
+
+
+def _weights(store: Store, death: Death) -> ast.expr | None:
+    """Return the weights that a statement puts into a container; None where it puts something else there."""
+    if len(store.values) != 1 or store.scope.function == "__init__":
+        return None
+    value = store.values[0]
+    return value if _are_weights(value, store.scope, death) else None
+
+
+def _are_weights(value: ast.expr, scope: Scope, death: Death) -> bool:
+    for one, _ in all_origins(value, scope, death.code, parts=True):
+        if isinstance(one, ast.Call) and getattr(one.func, "attr", "") in _STATES:
+            return True
+    inner = value.args[0] if isinstance(value, ast.Call) and value.args else value
+    return Tensors(death.code).kind(inner, scope) is Kind.MODULE and not isinstance(value, ast.Attribute)
+
+
+def _is_averaged(name: str, death: Death) -> bool:
+    """Whether a function that averages or adds up is given the container."""
+    last = name.rpartition(".")[2]
+    for scope in death.code.running:
+        for call in scope.calls:
+            function = getattr(call.func, "attr", getattr(call.func, "id", ""))
+            named = any(getattr(one, "id", getattr(one, "attr", "")) == last for one in walk(call))
+            if named and any(part in function.lower() for part in _AVERAGES):
+                return True
+    gone_through = (one for scope in death.code.running for one in scope.nodes if isinstance(one, ast.ListComp))
+    return any(
+        isinstance(part, ast.Name) and part.id == last
+        for one in gone_through
+        if any(word in unparse(one) for word in _AVERAGES)
+        for part in walk(one)
+    )

@@ -1,0 +1,120 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.calls import last_name
+from ...code.notebook import Call
+from ...code.origins import Origins, all_origins
+from ...edits import replace
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...frameworks.loaders import LOADERS
+from ...place import grew_in
+from ...sizing import choose
+from ...units import quote
+
+_LARGEST, _USUAL = 256, 32
+_METHODS = {"batch": 0, "fit": 2, "split": 0, "predict": 1, "evaluate": 2}
+"""Where a method takes the batch size."""
+_LOADER = (
+    "import torch\nds = load()\nnet = torch.nn.Linear(9, 9)\nloader = torch.utils.data.DataLoader(ds, batch_size={})"
+)
+_RUN = "for x, y in loader:\n    crit(net(x), y).backward()"
+
+
+class BatchOfTheWholeSet(Fix):
+    """Take batches of some rows, not one batch of all: batch_size=len(dataset).
+
+    What it does: Training keeps what each layer gives for every row of a batch until the backward pass is through. A
+    batch size of `len(dataset)` makes that all rows at once. The edit writes a number in its place.
+
+    When it is offered: Memory ran out in a cell that goes through a loader, or calls `fit`, with `len(...)` for the
+    batch size.
+
+    What it costs: More steps in an epoch, so the course of the training changes; the learning rate may need to be
+    adapted. Gradients that are accumulated over the batches give those of all rows.
+    """
+
+    id, title, causes = "batch-of-the-whole-set", "Use a smaller batch than the whole data set", OUT_OF_MEMORY
+    edits_cure = True
+
+    FIRES = [
+        Case(_LOADER.format("len(ds)"), _RUN, becomes={1: _LOADER.format("32")}, says=("`len(ds)`", "batch_size")),
+        Case(
+            _LOADER.format("n").replace("ds = load()", "ds = load()\nn = len(ds)"),
+            _RUN,
+            becomes={1: _LOADER.format("32").replace("ds = load()", "ds = load()\nn = len(ds)")},
+        ),
+        Case(
+            "import keras\nimport numpy as np\nX = np.ones((50_000, 99))\nnet = keras.Sequential()",
+            "net.fit(X, y, batch_size=X.shape[0])",
+            becomes="net.fit(X, y, batch_size=256)",
+            says=("50,000 rows",),
+        ),
+    ]
+    SILENT = [
+        Case(_LOADER.format("64"), _RUN),
+        Case(_LOADER.format("len(ds) // 100"), _RUN),
+        Case(_LOADER.format("len(ds)"), "big = [0] * 10**10\nprint(loader)", line=1),
+        Case(_LOADER.format("len(ds)"), _RUN, before_mib=1990),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a number in the place of the length."""
+        if not death.memory.grew_here or death.growth.is_steady:
+            return
+        for call in _used(death):
+            given = _batch_size(call)
+            if given is None or not _is_length(given, call, death):
+                continue
+            rows = death.values.number(given, call.scope) or death.values.rows(_owner(given), call.scope)
+            choice = None if rows is None else choose(death, rows, from_runs=False)
+            if rows is not None and choice is None:
+                continue
+            size = _USUAL if choice is None else min(choice.value, _LARGEST)
+            many = "all rows" if rows is None else f"all {rows:,} rows"
+            why = f"{quote(call.scope.segment(given))} is the batch size: {many} go through the network as one batch. "
+            why += f"Try {size}; if it still dies, halve it."
+            title = f"{self.title}: batch_size={size}, not {call.scope.segment(given)}"
+            yield Proposal(replace(call.scope, given, str(size)), why, death.memory.missing_bytes, title)
+
+
+def _used(death: Death) -> Iterator[Call]:
+    """Yield the calls that make the batches of what was running: loaders that a loop goes through, `fit`."""
+    code, found = death.code, dict[ast.Call, Call]()
+    for scope in code.running if any(map(code.imports, ("torch", "keras", "tensorflow"))) else ():
+        for node in scope.nodes:
+            if not isinstance(node, ast.For | ast.Call) or not death.was_running(node, scope):
+                continue
+            if grew_in(death, node, scope) is False:
+                continue
+            if isinstance(node, ast.Call):
+                if last_name(node.func) in _METHODS and isinstance(node.func, ast.Attribute):
+                    found[node] = Call(node, scope, node.func.attr)
+                continue
+            inner = node.iter.args[:1] if isinstance(node.iter, ast.Call) else [node.iter]  # enumerate(loader)
+            for made, where in (one for given in (node.iter, *inner) for one in all_origins(given, scope, code)):
+                if isinstance(made, ast.Call) and code.qualified(made.func, where) in LOADERS:
+                    found[made] = Call(made, where, "DataLoader")
+    yield from found.values()
+
+
+def _batch_size(call: Call) -> ast.expr | None:
+    at = _METHODS.get(call.name, 1)
+    return (
+        call.argument("batch_size") if call.name in ("fit", "predict", "evaluate") else call.argument("batch_size", at)
+    )
+
+
+def _is_length(given: ast.expr, call: Call, death: Death) -> bool:
+    """Whether a number is how many rows there are: `len(ds)`, `X.shape[0]`, or a name for it."""
+    found = [one.node for one in Origins(death.code).of(given, call.scope)] if isinstance(given, ast.Name) else [given]
+    return len(found) == 1 and _owner(found[0]) is not None
+
+
+def _owner(node: ast.expr) -> ast.expr | None:
+    """Return what the length is taken of."""
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[owner]):
+            return owner
+        case ast.Subscript(value=ast.Attribute(attr="shape", value=owner), slice=ast.Constant(value=0)):
+            return owner
+    return None
