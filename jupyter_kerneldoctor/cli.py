@@ -160,7 +160,7 @@ def _add_commands(commands: Commands) -> None:
 
 
 def _add_trial_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("recording", help="id of a recording, from `list`")
+    command.add_argument("recording", nargs="?", help="id of a recording, from `list`; by default the last death")
     which = command.add_mutually_exclusive_group()
     which.add_argument("--fix", metavar="ID", help="by default the first fix that changes a cell")
     which.add_argument("--fit", choices=("batch_size",), help="find the largest that fits, by two short tries")

@@ -19,7 +19,8 @@ from jupyter_kerneldoctor.trial.run import KINDS
 from . import output
 from .confirm import agrees
 from .errors import CannotTryFixError, NotConfirmedTrialError
-from .recordings import find, reading, usable_store
+from .recordings import reading, usable_store
+from .reports import choose
 
 _SHOWN = 3  # links that are left out
 
@@ -27,10 +28,9 @@ _SHOWN = 3  # links that are left out
 def try_(options: Namespace) -> int:
     """Run the cells, and print what came of it. Returns 0 where the kernel lived, else 1."""
     store = usable_store()
-    recording_id = find(store, options.recording)
-    with reading(recording_id):
-        recording = store.open(recording_id)
-        post_mortem = PostMortems(store).document(recording_id)
+    post_mortem = choose(PostMortems(store), Namespace(recording=options.recording, kernel=None, notebook=None)).doc
+    with reading(post_mortem["recording"]):
+        recording = store.open(post_mortem["recording"])
     wishes = Wishes(options.fix, options.python, options.here, options.seconds)
     try:
         with _interruptible() as stop:

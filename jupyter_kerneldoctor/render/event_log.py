@@ -175,16 +175,21 @@ def _object(found: NamedObject) -> str:
 
 
 def _rlimit(name: str, soft: int) -> str:
-    """Return a limit with its unit (getrlimit(2))."""
-    if name in ("AS", "DATA", "STACK"):
-        return size(soft)
-    return duration(soft) if name == "CPU" else str(soft)
+    """Return a limit of the process in words, with its unit (getrlimit(2))."""
+    if name == "NOFILE":
+        return f"at most {soft} open files"
+    if name == "NPROC":
+        return f"at most {soft} threads and processes of this user"
+    if name == "CPU":
+        return f"processor time limit {duration(soft)}"
+    words = {"AS": "address space limit", "FSIZE": "file size limit"}
+    return f"{words.get(name, f'{name.lower()} limit')} {size(soft)}"
 
 
 def _system_states(recording: Recording) -> Iterator[_Entry]:
     for seen in recording.system_states:
         limits = ((name, limit.soft) for name, limit in seen.rlimits.items() if limit.soft is not None)
-        parts = [f"{name.lower()} limit {_rlimit(name, soft)}" for name, soft in limits]
+        parts = [_rlimit(name, soft) for name, soft in limits]
         parts += [] if seen.threads is None else [f"{seen.threads} threads"]
         parts += [] if seen.open_files is None else [f"{seen.open_files} open files"]
         parts += [

@@ -240,12 +240,13 @@ def command(tmp_path: Path, *words: str, **more: object) -> subprocess.Completed
 
 @pytest.mark.timeout(400)
 def test_the_command_asks_runs_and_answers(recording: str, tmp_path: Path) -> None:
-    refused = command(tmp_path, recording, stdin=subprocess.DEVNULL)
+    refused = command(tmp_path, stdin=subprocess.DEVNULL)  # the last death
     lived = command(tmp_path, recording, "--yes")
     document = json.loads(command(tmp_path, recording, "--yes", "--json", "--fix", "lazy-product").stdout)
 
     assert refused.returncode == 1
     assert "--yes" in refused.stderr
+    assert recording in refused.stdout
     assert "cells [1] to [3]" in lived.stdout
     assert sys.executable in lived.stdout
     assert "-for pair in list(" in lived.stdout

@@ -59,7 +59,7 @@ def test_limits_of_a_process_have_their_units(data_root, capsys):
 
     main(["show", recording_id])
 
-    assert "stack limit 8.0 MiB, cpu limit 1 h 0 min, nofile limit 1024" in capsys.readouterr().out
+    assert "stack limit 8.0 MiB, processor time limit 1 h 0 min, at most 1024 open files" in capsys.readouterr().out
 
 
 def test_show_without_an_id_shows_the_newest(record, capsys):
