@@ -123,7 +123,7 @@ class BlockwisePairwise(Fix):
                 fits = (
                     takes is None
                     or death.safe_headroom_bytes is None
-                    or takes // known[0][1] < death.safe_headroom_bytes
+                    or 2 * takes // known[0][1] < death.safe_headroom_bytes  # what follows makes one more of it
                 )
                 is_sure = takes is not None or found.is_sure
                 how = "" if takes is None else f": {size(takes)}"

@@ -1,9 +1,10 @@
 import ast
 from collections.abc import Iterator
+from math import prod
 
 from ...code.origins import all_origins
 from ...code.scopes import Scope
-from ...code.trees import unparse
+from ...code.trees import unparse, walk
 from ...edits import import_as, remove, replace
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.broadcasting import is_by_row, spread, written_out
@@ -57,6 +58,10 @@ class BroadcastInBlocks(Fix):
         Case("import numpy as np", "d = np.abs(a[:, None] - b).mean()"),
         Case("import numpy as np", "gap = a[:, None] - b\nd = gap.min(axis=1)\nplot(gap)", line=1),
         Case("import numpy as np", "d = np.abs(a[:, None] - b).sum(axis=1)\nbig = [0] * 10**10", line=2),
+        Case(  # the means of all pairs are too many
+            "import numpy as np\na = np.ones((30_000, 9))",
+            "d = np.abs(a[:, None, :] - a[None]).mean(axis=-1)",
+        ),
         Case("import torch, numpy as np\na = torch.ones(9)", "d = (a[:, None] - b).abs().sum(axis=1)"),
     ]
 
@@ -73,7 +78,7 @@ class BroadcastInBlocks(Fix):
                 if not places or not any(death.was_running(one, scope) for one in statements):
                     continue
                 base = unparse(places[0].value)
-                if _is_of_others(base, scope, death):
+                if _is_of_others(base, scope, death) or not _fits(node if named is None else named, scope, death):
                     continue
                 numpy, imported = import_as(scope, death.code, "numpy", "np")
                 for one in places:
@@ -83,6 +88,13 @@ class BroadcastInBlocks(Fix):
                 why = f"{quote(unparse(node))} needs a number for each pair of rows, and keeps one for each row. "
                 why += f"A hundredth of `{base}` at a time needs a hundredth of that; the results are the same."
                 yield Proposal(edits, why, death.memory.missing_bytes)
+
+
+def _fits(node: ast.expr | ast.stmt, scope: Scope, death: Death) -> bool:
+    """Whether there is room for the result, and for the parts that are joined to it, as far as its size is known."""
+    sums = (death.values.of(one, scope) for one in walk(node) if isinstance(one, ast.BinOp))
+    needs = max((8 * prod(one.shape[:-1]) for one in sums if one is not None and one.shape), default=0)
+    return death.safe_headroom_bytes is None or 2 * needs <= death.safe_headroom_bytes
 
 
 def _is_of_others(name: str, scope: Scope, death: Death) -> bool:

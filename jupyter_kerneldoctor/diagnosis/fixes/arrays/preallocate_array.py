@@ -2,10 +2,13 @@ import ast
 from collections.abc import Iterator
 
 from ...code.origins import all_origins
-from ...code.trees import unparse
+from ...code.trees import unparse, walk
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.growing import Growing, growing
 from ...units import quote
+
+_OF_OTHERS = ("fft", "complex", "split", "strip", "lower", "join", "reader", "readline")
+"""Parts of the names of functions and methods that give complex numbers or texts."""
 
 
 class PreallocateArray(Fix):
@@ -46,6 +49,11 @@ class PreallocateArray(Fix):
         Case(
             "import numpy as np",
             "A = np.empty((0, 3))\nfor p in paths:\n    A = np.vstack([A, np.fft.fft(load(p))])",
+            says=("A = np.vstack(A_parts)",),
+        ),
+        Case(  # texts
+            "import numpy as np",
+            "A = np.empty((0, 3))\nfor line in file:\n    A = np.vstack([A, line.split(',')])",
             says=("A = np.vstack(A_parts)",),
         ),
         Case(
@@ -102,12 +110,14 @@ class PreallocateArray(Fix):
             )
 
 
-def _may_be_complex(one: Growing) -> bool:
-    """Whether pieces may be of complex numbers, which an array of floats does not hold."""
+def _may_be_others(one: Growing) -> bool:
+    """Whether pieces may be complex numbers or texts, which an array of floats does not hold."""
     nodes = one.call.scope.nodes
-    return any(isinstance(node, ast.Constant) and isinstance(node.value, complex) for node in nodes) or any(
-        word in node.attr for node in nodes if isinstance(node, ast.Attribute) for word in ("fft", "complex")
-    )
+    in_piece = [part for part in walk(one.piece) if isinstance(part, ast.Constant | ast.JoinedStr)]
+    texts = any(isinstance(part, ast.JoinedStr) or isinstance(part.value, str) for part in in_piece)
+    is_complex = any(isinstance(node, ast.Constant) and isinstance(node.value, complex) for node in nodes)
+    named = [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    return is_complex or texts or any(word in name for name in named for word in _OF_OTHERS)
 
 
 def _begins_empty(one: Growing, death: Death) -> bool:
@@ -126,7 +136,7 @@ def _begins_empty(one: Growing, death: Death) -> bool:
         return False
     begun = before[-1].position
     uses = (use for use in scope.named(one.name) if begun < (use.lineno, use.col_offset) < (one.loop.lineno, 0))
-    if any(isinstance(use.ctx, ast.Load) for use in uses) or _may_be_complex(one):
+    if any(isinstance(use.ctx, ast.Load) for use in uses) or _may_be_others(one):
         return False
     match all_origins(before[-1].value, scope, death.code)[0].node:
         case ast.Call(func=made, args=[ast.Tuple(elts=[ast.Constant(value=0), *_])], keywords=[]):

@@ -109,7 +109,7 @@ class ReturnNotExit(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Replace each call by a statement that stops the cell; where the kernel lives, it was a worker that left."""
         code = death.code
-        if death.recording.alive:
+        if death.recording.alive or death.incident is not None:
             yield from _in_a_worker({one.exit_code for one in death.recording.children if one.kind == "exit"}, code)
             return
         of_children = run_in_children(code)
@@ -164,7 +164,12 @@ def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Propos
             "An exception reaches the cell, and says why."
         )
         edits = () if _is_part(one) else replace(one.scope, one.node, _RAISE)
-        yield Proposal(edits, why, title="Raise an exception in the worker, not `os._exit`", instead=_RAISE)
+        yield Proposal(
+            edits,
+            why,
+            title="Raise an exception in the worker, not `os._exit`: the cell gets its error",
+            instead=_RAISE,
+        )
 
 
 def _in_a_library(death: Death) -> Iterator[Proposal]:

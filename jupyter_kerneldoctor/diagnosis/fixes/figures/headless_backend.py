@@ -33,8 +33,14 @@ class HeadlessBackend(Fix):
     FIRES = [
         Case(
             "import cv2",
+            "cv2.imshow('x', cv2.imread('a.jpg'))\ncv2.waitKey(0)",
+            becomes="from IPython.display import Image\nfrom IPython.display import display\n"
+            "display(Image(cv2.imencode(\".png\", cv2.imread('a.jpg'))[1].tobytes()))\npass",
+        ),
+        Case(
+            "import cv2\nimport matplotlib.pyplot as plt",
             "img = cv2.imread('é.jpg')\ncv2.imshow('x', img)\ncv2.waitKey(0)",
-            becomes="import matplotlib.pyplot as plt\nimg = cv2.imread('é.jpg')\n"
+            becomes="img = cv2.imread('é.jpg')\n"
             'plt.imshow(img[..., ::-1] if img.ndim == 3 else img, cmap="gray")\nplt.show()',
             says=("plt.imshow",),
         ),
@@ -106,6 +112,8 @@ def _of_opencv(shown: list[Call], death: Death) -> Proposal:
             "import matplotlib.pyplot as plt\nplt.imshow(frame[..., ::-1])  # OpenCV keeps colours as BGR\nplt.show()"
         )
         return Proposal(why=why, snippet=snippet, title=title)
+    if not death.code.imports("matplotlib"):  # it may not be there
+        return Proposal(_displayed(shown, waits, death), why.replace("`plt.imshow`", "`display`"), title=title[:32])
     edits: Changes = ()
     for call in shown:
         name, imported = import_as(call.scope, death.code, "matplotlib.pyplot", "plt")
@@ -114,6 +122,22 @@ def _of_opencv(shown: list[Call], death: Death) -> Proposal:
         text = f"{name}.show()" if call.name.startswith("cv2.waitKey") else "pass"
         edits += replace(call.scope, call.node, text)
     return Proposal(tuple(dict.fromkeys(edits)), why, title=title)
+
+
+def _displayed(shown: list[Call], waits: list[Call], death: Death) -> Changes:
+    """Return the edit that shows pictures with what every kernel has: IPython, and OpenCV's own encoder."""
+    edits: Changes = ()
+    for call in shown:
+        image, imported = import_as(call.scope, death.code, "IPython.display.Image", "Image")
+        own = call.scope.segment(call.node.func).rpartition(".")[0]
+        encode = f"{own}.imencode" if own else "cv2.imencode"
+        picture = call.scope.segment(call.argument("mat", 1) or call.node)
+        shows, more = import_as(call.scope, death.code, "IPython.display.display", "display")
+        encoded = f'{shows}({image}({encode}(".png", {picture})[1].tobytes()))'
+        edits += (*imported, *more, *replace(call.scope, call.node, encoded))
+    for call in waits:
+        edits += replace(call.scope, call.node, "pass")
+    return tuple(dict.fromkeys(edits))
 
 
 def _picture(call: Call, death: Death) -> str:

@@ -5,7 +5,7 @@ from ...calls import native_calls
 from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
-from ...edits import Changes, indent_unit, insert_before
+from ...edits import Changes, indent_unit, insert_after, insert_before
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -28,7 +28,11 @@ class CheckThePointer(Fix):
     What it costs: Nothing.
     """
 
-    id, title, causes = "check-the-pointer", "Check for NULL what the C function gave", ("segfault",)
+    id, title, causes = (
+        "check-the-pointer",
+        "Check for NULL what C gave: an error, no crash",
+        ("segfault",),
+    )
     unless_offered = frozenset({"ctypes-signatures", "keep-buffer-alive", "keep-cffi-memory", "check-allocation"})
 
     FIRES = [
@@ -46,6 +50,7 @@ class CheckThePointer(Fix):
         Case(_TABLE, "lib.value(lib.find(b'x'))", says=("pointer = lib.find(b'x')", "if not pointer")),
     ]
     SILENT = [
+        Case(_TABLE + "entry = lib.find(b'x')\nwhile entry and lib.value(entry): step()", cause="segfault"),
         Case(_TABLE + _GET.replace("    return", "    if entry is None: return 0\n    return"), "get(3)"),
         Case(_TABLE, "lib.value(buffer)"),
         Case(_TABLE + _GET, "get(b'x')", cause="abort"),
@@ -67,7 +72,7 @@ class CheckThePointer(Fix):
                 function = maker.scope.segment(maker.node.func)
                 lines = (f"if not {name}:", f"raise ValueError({function + ' returned NULL'!r})")
                 first = "" if name != "pointer" else f"{name} = {text}\n"
-                yield Proposal(_edit(given, call, lines), why, snippet=f"{first}{lines[0]}\n    {lines[1]}")
+                yield Proposal(_edit(given, call, maker, lines), why, snippet=f"{first}{lines[0]}\n    {lines[1]}")
                 return
 
 
@@ -83,13 +88,22 @@ def _maker(given: ast.expr, call: Call, death: Death) -> Call | None:
 
 
 def _is_asked(given: ast.expr, call: Call) -> bool:
-    """Whether the function asks for the pointer in a condition."""
+    """Whether the function asks for the pointer in a condition: not where it only gives it to functions there."""
     text = unparse(given)
     tests = [one.test for one in call.scope.nodes if isinstance(one, ast.If | ast.IfExp | ast.Assert | ast.While)]
-    return any(unparse(part) == text for test in tests for part in walk(test))
+    handed = {id(part) for test in tests for one in walk(test) if isinstance(one, ast.Call) for part in one.args}
+    return any(unparse(part) == text and id(part) not in handed for test in tests for part in walk(test))
 
 
-def _edit(given: ast.expr, call: Call, lines: tuple[str, str]) -> Changes:
-    if not isinstance(given, ast.Name | ast.Attribute) or isinstance(call.statement, ast.While | ast.If):
+def _edit(given: ast.expr, call: Call, maker: Call, lines: tuple[str, str]) -> Changes:
+    """Return the question before the call; behind what gave the pointer, where a loop's condition uses it."""
+    if not isinstance(given, ast.Name | ast.Attribute):
         return ()
-    return insert_before(call.scope, call.statement, lines[0], indent_unit(call.scope, call.statement) + lines[1])
+    if not isinstance(call.statement, ast.While | ast.If):
+        return insert_before(call.scope, call.statement, lines[0], indent_unit(call.scope, call.statement) + lines[1])
+    match maker.statement:
+        case ast.Assign(targets=[target], value=value) if maker.scope is call.scope and value is maker.node:
+            if unparse(target) == unparse(given):
+                unit = indent_unit(call.scope, maker.statement)
+                return insert_after(call.scope, maker.statement, lines[0], unit + lines[1])
+    return ()

@@ -66,22 +66,10 @@ class AnItemAtATime(Fix):
     unless_offered = frozenset(
         {
             *("activations-in-parts", "backward-each-batch", "bound-the-queue", "generator-instead-of-list"),
-            "note-what-was-seen",
-            *("clear-session-in-model-loop", "hold-fewer-items", "remove-hooks", "detach-accumulated-loss"),
-            *(
-                "concat-once",
-                "endless-cycle",
-                "append-to-the-list-you-iterate",
-                "bound-growing-container",
-                "drop-kept-tape",
-            ),
-            *(
-                "detach-collected-outputs",
-                "keep-best-model",
-                "keep-fewer-steps",
-                "load-items-on-demand",
-                "no-grad-evaluation",
-            ),
+            *("note-what-was-seen", "clear-session-in-model-loop", "hold-fewer-items", "remove-hooks"),
+            *("detach-accumulated-loss", "concat-once", "endless-cycle", "append-to-the-list-you-iterate"),
+            *("bound-growing-container", "drop-kept-tape", "detach-collected-outputs", "keep-best-model"),
+            *("keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation"),
         }
     )
 
@@ -141,6 +129,7 @@ class AnItemAtATime(Fix):
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
         Case("import numpy as np\nmean = np.zeros(9)", "for b in batches:\n    mean += 0.1 * b.mean(0)", line=2),
+        Case("Z = grid()\nfor i in range(9):\n    Z[near] = Z[near] ** 2 + C[near]", line=3),
         Case("board = [['.'] * 30_000 for _ in range(30_000)]"),
     ]
 
@@ -225,7 +214,7 @@ def _kept(at: Place, death: Death) -> Proposal | None:
         return None
     segment, statement = store.scope.segment, store.statement
     value, kept = " ".join(segment(store.values[0]).split()), death.values.of(store.values[0], store.scope)
-    if (kept is not None and kept.type in ("str", "bytes")) or adds_to_numbers(store, death.code):
+    if (kept is not None and kept.type in ("str", "bytes")) or adds_to_numbers(store, death.code) or _is_masked(store):
         return None
     left = _put_less(store)
     why = (
@@ -252,6 +241,15 @@ def _kept(at: Place, death: Death) -> Proposal | None:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Subscript() as entry))):
             owner = segment(entry)  # the list of one key
     return Proposal((), why, death.memory.missing_bytes, title, _KEPT.format(store=left, value=value, owner=owner))
+
+
+def _is_masked(store: Store) -> bool:
+    """Whether part of an array is written over with what is worked out from it: that keeps nothing more."""
+    match store.statement:
+        case ast.Assign(targets=[ast.Subscript() as part], value=value):
+            text = store.scope.segment(part)
+            return any(isinstance(one, ast.Subscript) and store.scope.segment(one) == text for one in walk(value))
+    return False
 
 
 def _put_less(store: Store) -> str:

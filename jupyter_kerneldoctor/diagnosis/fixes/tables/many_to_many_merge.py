@@ -191,8 +191,9 @@ def _one_row_first(call: Call, right: str, key: str, missing: int) -> Proposal:
     """
     why = (
         f"{quote(call.text)} pairs each row with every row of the same key. The result took {size(missing)}. What "
-        f"follows counts, sums or averages its rows: each row of the one table is in it once for each row of {right} "
-        "with its key. With one row for each key the numbers are others: look whether those are the ones you mean."
+        f"follows counts, sums or averages its rows: each row of the one table is in it once for each row of "
+        f"{quote(right)} with its key. With one row for each key the numbers are others: look whether those are the "
+        "ones you mean."
     )
     few = f"{right}.groupby({key}, as_index=False).sum(numeric_only=True)"
     snippet = (
