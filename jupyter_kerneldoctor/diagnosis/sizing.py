@@ -19,6 +19,7 @@ from .frameworks.whole_steps import find_whole_step
 from .place import grew_in
 from .postmortem import Basis, ExpectedPeak
 from .units import sentence, size
+from .unrolled import unrolled_step
 
 _CAUTION = 8  # how far below the bound of a cut-off peak to begin: seen needs were five times what the kill let be seen
 _SEEN = 4
@@ -142,13 +143,14 @@ def _is_copied(death: Death) -> bool:
 
 def choose(death: Death, rows: int, *, from_runs: bool = True) -> Choice | None:
     """Return a new size for a batch of so many rows; None when none can help, or what is known speaks against it."""
-    memory = death.memory
+    memory, step = death.memory, unrolled_step(death)
+    whole = 1 if step is None else step.whole  # it was cut off in the first of many rounds
     target, before, growth = memory.safe_target_bytes, memory.before_bytes, memory.missing_bytes
     if target is None or before is None or not growth or before >= target:
         return None
     if from_runs and (fitted := _fitted(death, rows, target, before)) is not None:
         return fitted
-    at_most = (target - before) * rows // growth
+    at_most = int((target - before) * rows / growth / whole)
     value = max(power_of_two(at_most // _CAUTION), min(at_most, 1 if normalises_batches(death.code) is None else 2))
     return Choice(value, at_most=min(at_most, rows - 1)) if 1 <= value < rows else None
 

@@ -181,7 +181,7 @@ class Tensors:
 
     def _returned(self, node: ast.Call, inner: Scope, scope: Scope, depth: int) -> Kind:
         """What a function or method of the user's gives back in this call."""
-        if graph_is_off(inner.decorators, inner.parent or inner, self.code):
+        if graph_is_off(inner.decorators, inner.parent or inner, self.code) or graph_is_off_at(node, scope, self.code):
             return Kind.TENSOR
         if inner in self._given:
             return Kind.OTHER  # it calls itself

@@ -96,7 +96,8 @@ class ClearAfterUpdate(Fix):
             title = "Let the memory forget the oldest steps: deque(maxlen=...)"
             snippet = f"from collections import deque\n\n{one.name} = deque(maxlen={max(1, fit // digit * digit)})"
             why += "It draws some of the steps: a deque with a length forgets the oldest when a new one comes."
-            yield Proposal((), why, explains, title, f"{snippet}  # in place of []: forgets the oldest")
+            snippet += "  # forgets the oldest; a screen as uint8 takes an eighth of one divided by 255"
+            yield Proposal((), why, explains, title, snippet)
             return
         why += f"Empty it when {learner} is through: the next update then learns from what came since."
         snippet = "\n".join(f"{one}.clear()  # behind the update" for one in found.lists or (name,))

@@ -118,6 +118,9 @@ class MicroBatchSplit(Fix):
             why += f" The edit is not made, as {norm} would work out its statistics over {counted} in place of all."
             yield Proposal((), why, (missing or 0) // 2, title, snippet(step, rows))
             return
+        if not batch.choice.may_well_fit:
+            yield Proposal((), why, (missing or 0) // 2, title, snippet(step, rows))
+            return
         try:
             yield Proposal(
                 split(step, rows, tensors), why, missing, title, instead=snippet(step, rows), peak=batch.choice.peak
