@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.requires import linux
 
+from jupyter_kerneldoctor.kernel.signatures import SIGNATURES
 from jupyter_kerneldoctor.recording.journal import read_events
 from jupyter_kerneldoctor.recording.reader import read
 
@@ -70,6 +71,7 @@ def test_a_first_one(tree, kind):
     page = f"docs/{kind.removesuffix('e')}es.md"
     own = [f"docs/fixes/{Path(path).stem.replace('_', '-')}.md"] if kind == "fix" else []
     before = contents(tree)
+    assert path not in before  # it is the reader's first, not one that there is
     (tree / path).write_text(source, encoding="utf-8")
 
     outputs = [run(tree, command) for command in re.findall(r"```sh\n(.*?)\n```", text)]
@@ -117,3 +119,8 @@ def apply_changes(tree, text):
         file.write_text(whole.replace(old, new), encoding="utf-8")
         changed.add(name)
     return changed
+
+
+def test_the_error_of_the_first_cause_is_recorded_in_these_words():
+    (said,) = re.findall(r'_SAID = "(.*)"', tutorial("cause"))
+    assert said in {one.words for one in SIGNATURES}
