@@ -83,21 +83,29 @@ def _left_it_full(recording: Recording, earlier: Survived, later: Incident) -> b
 
 
 def _stuck_until_the_end(recording: Recording) -> Iterator[tuple[Survived, Death]]:
-    """Yield the hang that lasted until somebody shut the kernel down, as a report would have shown it right before."""
+    """Yield the hang, or the endless loop, that lasted until somebody ended the kernel, as seen right before."""
     before = stuck_before_shutdown.before_the_request(recording)
     death = None if before is None else examine(before)
-    if death is None or death.stuck_cell is None or death.cell is None:
+    if death is None or death.look is None or death.cell is None:
         return
     hangs = findings_of(lambda cause: cause.judge(death) if cause.family == Family.STUCK else None)
     finding = max(hangs, key=lambda one: one.certainty, default=None)
     if finding is None:
         return
-    cell, look = death.cell, death.stuck_cell.stuck
-    lasted = duration(max(death.stuck_cell.lasted_s, stuck_before_shutdown.asked_mono_s(recording) - look.since_mono_s))
-    told = f"The kernel was stuck in {cell_name(cell.execution_count)}{death.stuck_cell.at()} for {lasted}."
+    cell, look = death.cell, death.look.stuck
+    told = _in_the_past(finding.headline)
+    if (still := death.stuck_cell) is not None:
+        lasted = duration(max(still.lasted_s, stuck_before_shutdown.asked_mono_s(recording) - look.since_mono_s))
+        told = f"The kernel was stuck in {cell_name(cell.execution_count)}{still.at()} for {lasted}."
     finding = replace(finding, headline=told, summary=None)
     incident = Incident("stuck", look.mono_s, "stuck", cell.seq)
     yield Survived(finding, incident, Culprit.at(cell, finding.line), _time(death, look.mono_s)), death
+
+
+def _in_the_past(headline: str) -> str:
+    """Return a headline about a cell at work as it is told later; the user's code in it stays as it is."""
+    told, quoted, code = headline.partition("`")
+    return told.replace(" is busy: ", " was busy: ").replace(" has ", " had ") + quoted + code
 
 
 def _judged(kernel: Death, incident: Incident) -> tuple[Survived, Death]:

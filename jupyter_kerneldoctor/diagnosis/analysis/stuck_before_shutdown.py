@@ -1,9 +1,10 @@
-"""A kernel that was ended while its cell did nothing, as a runner does after its timeout, or a user by a restart."""
+"""A kernel that was ended while its cell waited or went round, as by a runner after its timeout, or by a restart."""
 
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Cell, Recording, ServerView
 
+from .busy_cell import busy_cell
 from .ending import FROM_OUTSIDE, RecordedEnd
 from .last_look import last_look
 
@@ -12,26 +13,28 @@ _SLACK_S = 2.0
 
 
 def before_the_request(recording: Recording) -> Recording | None:
-    """Return what was known when the kernel was ended by others; None where it was not, or its cell was at work.
+    """Return what was known when the kernel was ended by others; None where it was not, or nobody had seen its cell.
 
     A cell that went on, or was interrupted, before that is no such cell.
     """
     end = RecordedEnd(recording)
     by_others = end.request is not None or (end.is_unasked_end and end.status.signal in FROM_OUTSIDE)
-    if not end.ended or not by_others or not recording.stuck:
+    if not end.ended or not by_others or not (recording.stuck or recording.stacks):
         return None
     asked_s = asked_mono_s(recording)
     before = replace(
         recording,
         cells=tuple(_as_of(asked_s, cell) for cell in recording.cells if cell.started_mono_s <= asked_s),
         stuck=tuple(one for one in recording.stuck if one.mono_s <= asked_s - (_SLACK_S if one.over else 0)),
+        stacks=tuple(one for one in recording.stacks if one.mono_s <= asked_s),
+        samples=tuple(one for one in recording.samples if one.mono_s <= asked_s),
         children=tuple(one for one in recording.children if one.mono_s <= asked_s),
         end=None,
         exit_request=None,
         server=ServerView(),
         alive=True,
     )
-    return None if last_look(before) is None else before
+    return None if last_look(before) is None and busy_cell(before) is None else before
 
 
 def _as_of(moment_s: float, cell: Cell) -> Cell:
@@ -48,4 +51,5 @@ def asked_mono_s(recording: Recording) -> float:
     server = recording.server
     if server.requested is not None and server.requested_wall_s is not None and recording.started_wall_s:
         moments.append(recording.started_mono_s + server.requested_wall_s - recording.started_wall_s)
-    return min(moments, default=recording.stuck[-1].mono_s if recording.stuck else recording.started_mono_s)
+    looks = [*(one.mono_s for one in recording.stuck), *(one.mono_s for one in recording.stacks)]
+    return min(moments, default=max(looks, default=recording.started_mono_s))

@@ -17,18 +17,21 @@ from jupyter_kerneldoctor.recording.model import Cell
 
 from .endless_reads import endless_read
 from .endless_steps import halved, missed
+from .lasting_lengths import lasting_length
 from .loop_changes import (
     FUNCTIONS,
     PURE,
     asked_names,
-    asks_numbers,
     called_name,
+    is_plain,
     may_change,
+    number_names,
     only_sleeps,
     running_nodes,
 )
+from .mistyped_ends import mistyped_end
 from .notebook import Notebook
-from .scopes import Scope
+from .scopes import Loop, Scope
 from .trees import holds, unparse
 
 _LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Assert)
@@ -41,18 +44,19 @@ _CONCURRENT = ("Thread", "_thread", "Timer(", "Executor", "asyncio", "signal", "
 _CALLED_BACK = ("observe", "on_", "callback", "Listener", "Scheduler", "subscribe", "settrace", "setprofile")
 _OF_TEXTS = frozenset({"startswith", "endswith", "strip", "lower", "upper", "isdigit", "isspace", "isalpha"})
 
-Kind = Literal["unchanged", "skipped", "halved", "missed", "polled", "file", "read"]
+Kind = Literal["unchanged", "uncounted", "skipped", "halved", "missed", "polled", "file", "read", "mistyped"]
 
 
 class EndlessLoop(NamedTuple):
     """A loop, and why it does not end."""
 
     scope: Scope
-    node: ast.While
+    node: Loop
     kind: Kind
-    """`skipped`: `continue` comes before the step; `halved`: a bisection that keeps its bounds; `missed`: a sum of
-    fractions that is to be equal; `polled`: it sleeps until others change something; `file`: until a file is gone;
-    `read`: it reads on where there is nothing more."""
+    """`uncounted`: what is compared with a length does not change; `skipped`: `continue` comes before the step;
+    `halved`: a bisection that keeps its bounds; `missed`: a sum of fractions that is to be equal; `polled`: it sleeps
+    until others change something; `file`: until a file is gone; `read`: it reads on where there is nothing more;
+    `mistyped`: it asks for the end of the data in another type."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes."""
@@ -72,17 +76,22 @@ class EndlessLoop(NamedTuple):
     @property
     def head(self) -> str:
         """The first line of the loop."""
-        return f"while {self.scope.segment(self.node.test)}"
+        if isinstance(self.node, ast.While):
+            return f"while {self.scope.segment(self.node.test)}"
+        return f"for {self.scope.segment(self.node.target)} in {self.scope.segment(self.node.iter)}"
 
 
 def endless_loop(code: Notebook, cell: Cell, line: int) -> EndlessLoop | None:
     """Return the innermost loop around a line that does not end; None where each of them may."""
-    scopes = [one for one in code.scopes(code.index(cell)) if one.is_cell or holds(one.node, line)]
+    around = (one for one in code.scopes(code.index(cell)) if one.is_cell or holds(one.node, line))
+    scopes = [one for one in around if not isinstance(one.node, ast.Lambda)]
     for scope in scopes[-1:]:
-        loops = [one for one in scope.nodes if isinstance(one, ast.While) and holds(one, line)]
+        loops = [one for one in scope.nodes if isinstance(one, ast.While | ast.For) and holds(one, line)]
         for loop in reversed(loops):
             code.spend(len(loop.body))
-            if (found := next(_judged(code, scope, loop), None)) is not None:
+            if (end := mistyped_end(code, scope, loop)) is not None:
+                return EndlessLoop(scope, loop, "mistyped", *end)
+            if isinstance(loop, ast.While) and (found := next(_judged(code, scope, loop), None)) is not None:
                 return found
     return None
 
@@ -111,23 +120,40 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
     is_left = any(isinstance(one, _LEAVES) or called_name(one) in _LEAVING for one in inner) or _breaks(loop.body)
     names = asked_names(loop.test)
     if names and not may_change(code, scope, loop, names, inner):
-        if is_left or not all(_is_plain(code, one) for one in names):
+        if is_left or not all(is_plain(code, one) for one in names):
             return
         if only_sleeps(loop):
             yield EndlessLoop(scope, loop, "polled", "it sleeps until something else changes what it asks")
         elif not (_is_meant(code, scope, loop) or _is_changed_elsewhere(code, scope, loop, names)):
-            told = " or ".join(f"`{one}`" for one in sorted(names))
-            yield EndlessLoop(scope, loop, "unchanged", f"nothing in the loop changes {told}")
+            yield EndlessLoop(scope, loop, "unchanged", f"nothing in the loop changes {_either(names)}")
     elif names:
         yield from _skipped(code, scope, loop, names)
+        if not is_left:
+            yield from _uncounted(code, scope, loop, names, inner)
     if not is_left and only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
         yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {unparse(path)} is gone", path)
+
+
+def _uncounted(
+    code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str], inner: list[ast.AST]
+) -> Iterator[EndlessLoop]:
+    """Find a number that is compared with the length of a list, and that nobody changes."""
+    counts = names & number_names(loop.test)
+    if not counts or may_change(code, scope, loop, counts, inner) or _is_meant(code, scope, loop):
+        return
+    length = lasting_length(code, loop)
+    if length is not None and names == counts | {length} and not _is_changed_elsewhere(code, scope, loop, counts):
+        yield EndlessLoop(scope, loop, "uncounted", f"nothing in the loop changes {_either(counts)}")
+
+
+def _either(names: frozenset[str]) -> str:
+    return " or ".join(f"`{one}`" for one in sorted(names))
 
 
 def _is_changed_elsewhere(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str]) -> bool:
     """Whether a thread, a callback or a signal may change what the loop asks: not a function's own number."""
     is_own = not scope.is_cell and all("." not in one and one in scope.bindings for one in names)
-    is_own = is_own and asks_numbers(loop.test)
+    is_own = is_own and names <= number_names(loop.test)
     return not is_own and code.has_text(*_CONCURRENT, *_CALLED_BACK)
 
 
@@ -136,19 +162,6 @@ def _is_meant(code: Notebook, scope: Scope, loop: ast.While) -> bool:
     bound = code.lookup(loop.test.id, scope, loop) if isinstance(loop.test, ast.Name) else None
     is_true = bound is not None and isinstance(bound.value, ast.Constant) and bound.value.value in (True, 1)
     return is_true or any(isinstance(one, ast.Try) and one.handlers for one in scope.around(loop))
-
-
-def _is_plain(code: Notebook, name: str) -> bool:
-    """Whether asking for a name only looks: an attribute that the cells set, and no property that asks a server."""
-    _, dot, attribute = name.partition(".")
-    if not dot:
-        return True
-    scopes = code.scopes_mentioning(attribute)
-    stored = (
-        one for scope in scopes for one in scope.names if isinstance(one, ast.Attribute) and one.attr == attribute
-    )
-    is_set = any(isinstance(one.ctx, ast.Store) for one in stored)
-    return is_set and not any(code.functions_named(attribute))
 
 
 def _breaks(body: list[ast.stmt]) -> bool:

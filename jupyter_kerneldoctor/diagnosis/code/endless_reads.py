@@ -10,8 +10,8 @@ from .origins import all_origins
 from .scopes import Scope
 from .trees import walk
 
-_READS = frozenset({"readline", "recv", "read", "read1"})
-_OPENERS = frozenset({"open", "makefile", "urlopen", "Popen", "popen", "socket", "create_connection", "fdopen"})
+READS = frozenset({"readline", "recv", "read", "read1"})
+OPENERS = frozenset({"open", "makefile", "urlopen", "Popen", "popen", "socket", "create_connection", "fdopen"})
 _WAITS = frozenset({"sleep", "wait", "waitKey", "pause", "select"})
 _COMES_LATER = ("serial", "set_blocking", "setblocking", "settimeout", "O_NONBLOCK", "visa")
 """An empty answer of these is no end: more comes later."""
@@ -41,13 +41,13 @@ def endless_read(code: Notebook, scope: Scope, test: ast.expr, inner: Iterable[a
     if len(found) != 1 or not _has_an_end(code, scope, found[0].statement):
         return None
     tests = [test, *(one.test for one in nodes if isinstance(one, ast.If | ast.IfExp | ast.While | ast.Assert))]
-    asked = {name for one in tests for name in _asked_for_being_empty(one)}
+    asked = {name for one in tests for name in asked_for_being_empty(one)}
     return found[0] if found[0].name not in asked else None
 
 
 def _has_an_end(code: Notebook, scope: Scope, statement: ast.stmt) -> bool:
     """Whether a statement reads from a file, a pipe or a socket, and waits there for more to come."""
-    reads = [one for one in walk(statement) if isinstance(one, ast.Call) and called_name(one) in _READS]
+    reads = [one for one in walk(statement) if isinstance(one, ast.Call) and called_name(one) in READS]
     if not reads or code.has_text(*_COMES_LATER):
         return False
     call = reads[0]
@@ -57,10 +57,22 @@ def _has_an_end(code: Notebook, scope: Scope, statement: ast.stmt) -> bool:
         case ast.Attribute(value=ast.Attribute(attr="stdout" | "stderr")):
             return True
         case ast.Attribute(value=owner):
-            calls = [one.node for one in all_origins(owner, scope, code) if isinstance(one.node, ast.Call)]
-            is_opened = any(called_name(one) in _OPENERS for one in calls)
+            is_opened = any(called_name(one) in OPENERS for one in opening_calls(code, scope, owner))
             return is_opened and not code.has_text("Popen(", "system(", "Process(")
     return False
+
+
+def opening_calls(code: Notebook, scope: Scope, owner: ast.expr) -> list[ast.Call]:
+    """Return the calls that made a file, a pipe or a socket, also where `with` has named it."""
+    named = [
+        one.context_expr
+        for around in (scope, scope.parent)
+        for one in (around.nodes if around is not None else ())
+        if isinstance(one, ast.withitem) and isinstance(one.optional_vars, ast.Name) and isinstance(owner, ast.Name)
+        if one.optional_vars.id == owner.id
+    ]
+    found = named or [one.node for one in all_origins(owner, scope, code)]
+    return [one for one in found if isinstance(one, ast.Call)]
 
 
 def _read(node: ast.AST) -> EndlessRead | None:
@@ -75,11 +87,11 @@ def _read(node: ast.AST) -> EndlessRead | None:
 def _is_read(value: ast.expr) -> bool:
     match value:
         case ast.Call(func=ast.Attribute(attr=attr, value=inner)):
-            return attr in _READS or (attr in _SAME and _is_read(inner))
+            return attr in READS or (attr in _SAME and _is_read(inner))
     return False
 
 
-def _asked_for_being_empty(test: ast.expr) -> set[str]:
+def asked_for_being_empty(test: ast.expr) -> set[str]:
     """Return the names of which a condition asks whether they are empty: `not line`, `len(line) == 0`."""
     found = set[str]()
     for one in [test, *(part for part in walk(test) if isinstance(part, ast.expr))]:

@@ -7,7 +7,7 @@ from .budget import spend
 from .calls import last_name
 from .notebook import Notebook
 from .scopes import Scope
-from .trees import unparse
+from .trees import unparse, walk
 
 PURE = frozenset({"len", "abs", "int", "float", "min", "max", "sum", "bool", "isinstance", "round"})
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -52,13 +52,19 @@ def asked_names(test: ast.expr) -> frozenset[str]:
     return frozenset(found)
 
 
-def asks_numbers(test: ast.expr) -> bool:
-    """Whether a condition compares what can only be assigned anew: no list that another name stands for, too."""
-    ordered = isinstance(test, ast.Compare) and all(
-        isinstance(one, ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.Is | ast.IsNot) for one in test.ops
-    )
-    fixed = isinstance(test, ast.Compare) and any(isinstance(one, ast.Constant) for one in test.comparators)
-    return (ordered or fixed) and not any(isinstance(one, ast.Call) for one in running_nodes(test))
+def number_names(test: ast.expr) -> frozenset[str]:
+    """Return the names that a condition compares as numbers: only assigned anew can they change, unlike a list."""
+    match test:
+        case ast.BoolOp(values=values):
+            return frozenset().union(*map(number_names, values))
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return number_names(inner)
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            ordered = all(isinstance(one, ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.Is | ast.IsNot) for one in ops)
+            fixed = any(isinstance(one, ast.Constant) for one in others)
+            sides = [one for one in (left, *others) if not any(isinstance(part, ast.Call) for part in walk(one))]
+            return frozenset().union(*map(asked_names, sides)) if ordered or fixed else frozenset()
+    return frozenset()
 
 
 def _is_fixed(code: Notebook, scope: Scope, loop: ast.While, name: str, *, is_number: bool) -> bool:
@@ -84,19 +90,21 @@ def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[s
     told = [f"{word} {name}" for name in roots for word in ("global", "nonlocal")]
     if code.has_text(*told, *_BY_NAME):
         return True
-    is_number = asks_numbers(loop.test)
+    constant = {one for one in roots if _is_fixed(code, scope, loop, one, is_number=False)}
+    numbers = number_names(loop.test) | constant
     entries = {id(one.value) for one in inner if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load)}
-    attributes = {id(one.value) for one in inner if isinstance(one, ast.Attribute)} if only_sleeps(loop) else set()
+    reads = [one for one in inner if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
+    attributes = {id(one.value) for one in reads if only_sleeps(loop) or is_plain(code, unparse(one))}
     calls = any(isinstance(one, ast.Call) for one in inner) and not only_sleeps(loop)
     if calls and any("." in one for one in names):
         return True  # whatever it calls may set an attribute
     calls = any(isinstance(one, ast.Call) and not _is_harmless(one) for one in inner)
-    if calls and not all(_is_fixed(code, scope, loop, one, is_number=is_number) for one in roots):
+    if calls and not all(_is_fixed(code, scope, loop, one, is_number=one in numbers) for one in roots):
         return True  # or take something out of a list, which it may know by another name
     for node in inner:
         match node:
             case ast.Name(id=name) if name in roots:
-                is_read = (is_number and name in names) or id(node) in entries or id(node) in attributes
+                is_read = name in numbers or id(node) in entries or id(node) in attributes
                 if not isinstance(node.ctx, ast.Load) or not is_read:
                     return True
             case ast.keyword(arg="out", value=value) if asked_names(value) & roots:
@@ -104,6 +112,19 @@ def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[s
             case ast.Attribute() if unparse(node) in names and not isinstance(node.ctx, ast.Load):
                 return True
     return False
+
+
+def is_plain(code: Notebook, name: str) -> bool:
+    """Whether asking for a name only looks: an attribute that the cells set, and no property that asks a server."""
+    _, dot, attribute = name.partition(".")
+    if not dot:
+        return True
+    scopes = code.scopes_mentioning(attribute)
+    stored = (
+        one for scope in scopes for one in scope.names if isinstance(one, ast.Attribute) and one.attr == attribute
+    )
+    is_set = any(isinstance(one.ctx, ast.Store) for one in stored)
+    return is_set and not any(code.functions_named(attribute))
 
 
 def only_sleeps(loop: ast.While) -> bool:

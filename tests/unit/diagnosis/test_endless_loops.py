@@ -22,6 +22,10 @@ def judged(source, *before):
     [
         ("while i < n:\n    f(i)", "unchanged", None),
         ("while total < limit:\n    count += f(rows[count])", "unchanged", None),
+        ("while start < len(rows):\n    part = rows[start:start + 9]; total += sum(part)", "unchanged", None),
+        ("while i < n and n > 0:\n    f(i)", "unchanged", None),
+        ("while i < len(urls):\n    pages.append(fetch(urls[i]))", "uncounted", None),
+        ("while len(urls) > i:\n    urls.append(fetch(urls[i]))", "uncounted", None),
         ("while queue:\n    print(queue[0])", "unchanged", None),
         ("while len(rows) > 3:\n    print(rows[0])", "unchanged", None),
         (CONTINUE, "skipped", "i += 1"),
@@ -51,6 +55,13 @@ def test_a_loop_without_an_end(source, kind, text):
         "while i < n:\n    for i in range(9): f(i)",
         "while i < n:\n    if f(i): break",
         "while i < n:\n    try:\n        f(i)\n    except StopIteration:\n        break",
+        "while i < n and not found:\n    f(i)",
+        "while i < len(urls):\n    fetch(urls)",
+        "while i < len(urls):\n    urls.pop()",
+        "while i < len(self.urls):\n    fetch(self.urls[i])",
+        "while i < len(urls):\n    urls = rest(urls[i])",
+        "while len(rows) < n:\n    f(rows[0])",
+        "while i < len(rows):\n    i += step(rows[i])",
         "while rows:\n    rows.pop()",
         "while rows:\n    take(rows)",
         "while rows:\n    del rows[0]",
@@ -108,6 +119,9 @@ def test_a_loop_that_is_to_go_on_until_it_is_interrupted():
         ("while queue:\n    step()", "queue = [1]\ndef step():\n    queue.pop()"),
         ("while len(agents) > 1:\n    game.round()", "agents = [1, 2]\ngame = Game(agents)"),
         ("while not results:\n    pump(loop)", "results = []"),
+        ("while i < len(jobs):\n    step(jobs[i])", "jobs = load()\nserver = Server(jobs)"),
+        ("while i < len(jobs):\n    step(jobs[i])", "def step(job):\n    jobs.remove(job)"),
+        ("while i < len(jobs):\n    step(jobs[i])", "def step(job):\n    global i\n    i += 1"),
         ("while not got:\n    pass", "got = []\nsd.InputStream(callback=lambda d, *a: got.append(d)).start()"),
         ("while not events:\n    pass", "from signal import signal, SIGALRM\nsignal(SIGALRM, events.append)"),
         ("while done < 5:\n    step()", "done = np.zeros(1)\ndef step(): np.add(done, 1, done)"),
@@ -145,3 +159,47 @@ def test_a_file_that_nobody_writes_has_an_end():
 @pytest.mark.parametrize("step", ["1e999", "0.1"])
 def test_numbers_beyond_all_bounds_are_no_trouble(start, step):
     judged(f"while x != 1.0:\n    x += {step}", f"x = {start}")
+
+
+@pytest.mark.parametrize(
+    ("source", "before", "text"),
+    [
+        ("for part in iter(lambda: f.read(64), ''):\n    use(part)", "f = open(p, 'rb')", 'b""'),
+        ("for line in iter(p.stdout.readline, ''):\n    print(line)", "p = Popen(c, stdout=PIPE)", 'b""'),
+        ("for line in iter(f.readline, b''):\n    print(line)", "f = open(p)", '""'),
+        ("while line != '':\n    line = f.readline()", "f = open(p, mode='rb')", 'b""'),
+        ("while (part := f.read(64)) != '':\n    use(part)", "f = Path(p).open('rb')", 'b""'),
+        ("for line in iter(p.stdout.readline, ''):\n    print(line)", "p = Popen(c, stdout=PIPE, text=True)", None),
+        ("for line in iter(p.stdout.readline, ''):\n    print(line)", "p = Popen(c, **options)", None),
+        ("for line in iter(f.readline, ''):\n    print(line)", "f = gzip.open(p, 'rt')", None),
+        ("for line in iter(f.readline, ''):\n    print(line)", "f = open(p)", None),
+        ("for line in iter(f.readline, ''):\n    print(line)", "f = open(p, mode)", None),
+        ("for line in iter(f.readline, ''):\n    if not line: break", "f = open(p, 'rb')", None),
+        ("for line in iter(q.get, ''):\n    print(line)", "q = Queue()", None),
+    ],
+)
+def test_the_end_of_the_data_in_another_type(source, before, text):
+    found = judged(source, before)
+    assert (None if found is None else (found.kind, found.text)) == (text and ("mistyped", text))
+
+
+def test_the_line_of_a_loop_that_begins_a_function_of_its_own():
+    source = "\nfor part in iter(lambda: f.read(64), ''):\n    use(part)"
+    cells = [Cell("f = open(p, 'rb')"), Cell(source)]
+    assert endless_loop(Notebook(cells, cells[-1]), cells[-1], 2).kind == "mistyped"
+
+
+def test_a_file_that_with_has_named():
+    source = "with open(p) as f:\n    while True:\n        line = f.readline()\n        if 'end' in line: break"
+    assert judged(source).kind == "read"
+
+
+@pytest.mark.parametrize(("takes", "kind"), [("node.value", "unchanged"), ("node.take()", None)])
+def test_a_list_of_nodes_of_the_notebooks_own(takes, kind):
+    own = "class Node:\n    def __init__(self, v, n): self.value, self.next = v, n"
+    found = judged(f"while node:\n    total += {takes}\n    head = node.next", own)
+    assert (found and found.kind) == kind
+
+
+def test_a_comparison_in_place_of_an_assignment():
+    assert judged("while not done:\n    x = step(x)\n    if x < 1: done == True", "done = False").kind == "unchanged"

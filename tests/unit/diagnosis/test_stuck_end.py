@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.diagnosis.examples.stuck import child_state, frame, own_frame, stuck_in, thread
+from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
+from jupyter_kerneldoctor.diagnosis.examples.stuck import at_work, child_state, frame, own_frame, stuck_in, thread
 from jupyter_kerneldoctor.recording.events import Stuck
 from jupyter_kerneldoctor.recording.model import CgroupDelta, End, ExitRequest, ServerView
 from jupyter_kerneldoctor.render import wording
@@ -129,6 +130,25 @@ def test_a_hang_that_a_restart_put_an_end_to_is_what_is_told():
     assert (answer.cause.usual_reasons, answer.story) == ((), None)
     assert wording.certainty(answer.to_json()) is not None
     assert "find-the-sender" not in [fix.id for fix in (*answer.fixes, *answer.more_fixes)]
+
+
+LOOP = "i = 0\nwhile i < 9:\n    has = f(i)"
+
+
+@pytest.mark.parametrize(("source", "is_endless"), [(LOOP, True), (f"{LOOP}\n    i += 1", False)])
+def test_an_endless_loop_that_a_restart_put_an_end_to_is_what_is_told(source, is_endless):
+    looks = at_work(source, 3)
+    recorded = recording(source, alive=False, memory=(100 * MIB,) * 3, stacks=looks, signal="SIGKILL")
+    answer = diagnose(recorded)
+
+    assert (answer.cause.id, answer.state) == ("killed-externally", "died")
+    assert len(answer.incidents) == is_endless
+    if is_endless:
+        assert answer.cause.headline == (
+            "The kernel was busy: cell [1] had been going round in `while i < 9` (cell [1], line 2) for 8.0 s. "
+            "Then it was ended from outside: a restart by hand does that."
+        )
+        assert (answer.statement.line, answer.fixes[0].id) == (2, "end-the-loop")
 
 
 def test_a_sleep_that_somebody_killed_is_no_hang():

@@ -12,11 +12,13 @@ from ...units import quote
 
 _TITLES = {
     "unchanged": "Change in each round what the loop asks",
+    "uncounted": "Change in each round what the loop asks",
     "skipped": "Take the step before continue, too",
     "halved": "Leave out the value that was tried: a bisection has to get shorter",
     "missed": "Ask with < or >: sums of fractions are seldom equal to anything",
     "polled": "Give the loop that waits an end of its own",
     "read": "Leave the loop at the end of the data: an empty answer means that no more comes",
+    "mistyped": "Ask for the end of the data in the type that is read",
     "file": "Delete the lock file that was left behind, and remove it in finally",
 }
 _DEADLINE = (
@@ -56,6 +58,11 @@ class EndTheLoop(Fix):
             2,
             "while True:\n    line = p.stdout.readline()\n    if not line:\n        break  # no more comes\n"
             "    if 'ready' in line: break",
+        ),
+        _busy(
+            "with open(p, 'rb') as f:\n    for part in iter(lambda: f.read(9), ''):\n        d.update(part)",
+            3,
+            "with open(p, 'rb') as f:\n    for part in iter(lambda: f.read(9), b\"\"):\n        d.update(part)",
         ),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
@@ -101,6 +108,6 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
         return f"part = {read}\nif not part:\n    break  # no more comes\n{unparse(loop.at.target)} += part"
     if loop.kind == "polled":
         return _DEADLINE.format(head=loop.head)
-    if loop.kind == "unchanged":
+    if loop.kind in ("unchanged", "uncounted"):
         return f"{loop.head}:\n    ...\n    # at the end of each round, what brings the condition to an end: i += 1"
     return None
