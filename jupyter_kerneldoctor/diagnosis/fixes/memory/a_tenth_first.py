@@ -19,7 +19,9 @@ class ATenthFirst(Advice):
 
     id, title, causes, general = "a-tenth-first", "Run it on a tenth of the data first", (Family.MEMORY,), True
     last_resort = True
-    unless_offered = frozenset({"a-part-at-a-time", "do-it-with-less", "an-item-at-a-time", "fit-into-memory"})
+    unless_offered = frozenset(
+        {"a-part-at-a-time", "do-it-with-less", "an-item-at-a-time", "fit-into-memory", "lower-the-size"}
+    )
     why = (
         "{what} took at least {took}{where}, and {headroom} is what it may take. `%%memwatch` shows the peak of a "
         "run on a tenth of the data. Then work in parts that fit, keep only the results, and `del` what is no longer "
