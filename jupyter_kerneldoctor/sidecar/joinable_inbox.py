@@ -58,9 +58,14 @@ class JoinableInbox:
             self._epoll.register(source.fileno(), select.EPOLLIN)
 
     @property
+    def has_joined(self) -> bool:
+        """Whether the kernel has."""
+        return self._joined is not None
+
+    @property
     def is_handed_over(self) -> bool:
         """Whether the kernel has joined, and another process is to read what it says."""
-        return self.hands_over and self._joined is not None
+        return self.hands_over and self.has_joined
 
     def state(self) -> dict[str, Any]:
         """Return what another process needs to go on."""

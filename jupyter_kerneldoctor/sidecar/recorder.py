@@ -70,8 +70,9 @@ class Recorder:
                 remove(self._directory)
             starter.tell(b'{"event":"over"}')
             return None
+        giver = starter if isinstance(inbox, JoinableInbox) and inbox.has_joined else None
         try:
-            handed_over = self._watch(journal, inbox, start, problem, stays=stays)
+            handed_over = self._watch(journal, inbox, start, problem, giver, stays=stays)
         except Exception:
             stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
             journal.write_end({"event": "fault", **stamps, "traceback": current_traceback()})
@@ -89,12 +90,24 @@ class Recorder:
         return None
 
     def _watch(
-        self, journal: Journal, inbox: Inbox | JoinableInbox, start: dict[str, Any], problem: str | None, *, stays: bool
+        self,
+        journal: Journal,
+        inbox: Inbox | JoinableInbox,
+        start: dict[str, Any],
+        problem: str | None,
+        giver: Inbox | None,
+        *,
+        stays: bool,
     ) -> bool:
-        """Watch until the end; return whether the kernel has joined and another process is to go on."""
+        """Watch until the end; return whether the kernel has joined and another process is to go on.
+
+        `giver` had the recording before. It waits until the journal says who has it now.
+        """
         if not stays and isinstance(inbox, JoinableInbox):
             inbox.hands_over = True
         watcher = Watcher(self._directory, journal, inbox, self._pidfd, start, self._wakes_fd)
+        if giver is not None:
+            giver.close()
         if problem is not None:
             watcher.note("not_locked", why=problem)
         try:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .inbox import Message
     from .recorder import Continuation
 
+_BEGINS_S = 60.0
+"""How long a process may take to begin, on a machine that is very busy."""
+
 
 class SharedWatcher:
     """The process's main thread: it takes what the server says, passes signals on, and never touches a disk."""
@@ -104,7 +107,10 @@ class SharedWatcher:
             os.write(self._signal_fd, b"\0")
 
     def _hand_over(self, continuation: Continuation, directory: Path, pidfds: list[int]) -> bool:
-        """Have a process of its own go on with a recording; return whether there is one."""
+        """Have a process of its own go on with a recording; return whether there is one.
+
+        Until that has begun this one lives: the journal names it, and a recorder that is gone is not waited for.
+        """
         gc.collect()  # the files are closed before another writes them
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours, theirs:
@@ -114,8 +120,12 @@ class SharedWatcher:
                 self._children.append(_spawn(sidecar_command(directory, theirs.fileno(), *pidfds), theirs, pidfds))
             except OSError:
                 return False
-        for one in continuation.sockets:
-            one.close()
+            for one in continuation.sockets:
+                one.close()
+            theirs.close()
+            ours.settimeout(_BEGINS_S)
+            with suppress(OSError):
+                ours.recv(1)  # it closes its end when it has begun
         return True
 
     def _wake_all(self) -> None:

@@ -7,6 +7,7 @@ import os
 import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -25,6 +26,9 @@ from jupyter_kerneldoctor.server.cells import CellTracker
 from jupyter_kerneldoctor.server.messages import Answer, Request
 from jupyter_kerneldoctor.server.shared_watchers import SharedWatchers
 from jupyter_kerneldoctor.server.sidecar_link import SidecarLink, start_event
+from jupyter_kerneldoctor.sidecar import shared
+from jupyter_kerneldoctor.sidecar.inbox import Inbox
+from jupyter_kerneldoctor.sidecar.recorder import Continuation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,6 +227,27 @@ def test_a_kernel_that_joins_gets_a_process_of_its_own(watch: Callable[..., Watc
     assert (own.kernel.loaded_by, found.end.signal) == ("magic", "SIGKILL")
     assert json.loads(one.link._ours.recv(4096)) == {"event": "joined"}
     assert other.watcher_pid() == shared
+
+
+def test_a_watcher_stays_until_the_process_that_goes_on_has_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine that takes seconds. A recorder that is gone would not be waited for when the kernel dies."""
+    slow = [sys.executable, "-c", "import os, sys, time; time.sleep(1); os.close(int(sys.argv[1])); time.sleep(9)"]
+    monkeypatch.setattr(shared, "sidecar_command", lambda _, link: [*slow, str(link)])
+    server, kernel = socket.socketpair()
+    watcher = shared.SharedWatcher(Inbox(server))
+
+    began = time.monotonic()
+    assert watcher._hand_over(Continuation({"event": "start"}, [kernel]), tmp_path, [])
+    took = time.monotonic() - began
+    (child,) = watcher._children
+    is_alive = child.poll() is None
+    child.kill()
+    child.wait()
+
+    assert is_alive
+    assert took >= 1
 
 
 def test_the_kernel_that_was_meant_answers(watch: Callable[..., Watched]) -> None:
