@@ -90,7 +90,7 @@ OBJECT_FIELDS = {
     "dtype": dtype,
     "device": device,
     "shape": numbers,
-    **_fields(number, "bytes items hidden with_graph unmeasured grew_bytes items_before"),
+    **_fields(number, "bytes items hidden with_graph unmeasured written_bytes grew_bytes items_before"),
 }
 GPU_PROCESS_FIELDS = _fields(number, "pid bytes")
 GPU_FIELDS = {

@@ -85,8 +85,11 @@ class PostMortems:
             ids, key=lambda one: (_second(one), self._started_s(one) if count[_second(one)] > 1 else 0.0), reverse=True
         )
 
-    def document(self, recording_id: str) -> Document:
-        """Return the post-mortem of a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
+    def document(self, recording_id: str, patience_s: float = END_PATIENCE_S) -> Document:
+        """Return the post-mortem of a recording; wait for an end that is not written yet.
+
+        Raises UnknownRecordingError, UnreadableRecordingError.
+        """
         path = self.store.path(recording_id)
         files, made_from = self._made_from(path)
         kept = self._documents.get(recording_id)
@@ -94,7 +97,7 @@ class PostMortems:
             return kept[1]
         document = None if made_from is None else kept_documents.read(path, made_from)
         if document is None:
-            found = self.store.open(recording_id)
+            found = self.store.open(recording_id, patience_s)
             document = self._document(found)
             if not _is_over(found):
                 return document

@@ -26,6 +26,8 @@ KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 _NOTE_TIMEOUT_S = 1.0
 """A restart or shutdown waits for our note at most this long: the disk may be a slow network disk."""
 
+_PATIENCE_S = 10.0
+"""How long a sidecar may take to write an end down before it is told without: the machine may be busy."""
 _LAST_MESSAGES_S = 0.1
 """What a kernel sent before its end may reach us later than its recorder's message that it has ended."""
 
@@ -186,7 +188,7 @@ class DeathMonitor:
                 await self._threads.run(self._file.remove, first)
 
     async def _report_if_death(self, kernel_id: str, recording_id: str) -> None:
-        document = await self._threads.run(self._post_mortems.document, recording_id)
+        document = await self._threads.run(self._post_mortems.document, recording_id, _PATIENCE_S)
         if document["died"]:
             facts = {name: document[name] for name in ("recording", "notebook", "headline", "cause", "confidence")}
             watched = self._watches_all or document["loaded_by"] == "startup"
