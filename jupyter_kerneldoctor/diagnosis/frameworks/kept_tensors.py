@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from ..code.notebook import Notebook
-from ..code.origins import all_origins
+from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
 from ..code.stores import Store
 from ..code.trees import walk
@@ -36,6 +36,7 @@ _SMALLER = (
     "# or a file for each round, which np.load(..., mmap_mode='r') opens:\n"
     "np.save(f'part-{{i}}.npy', {value}{array})  # i: the number of the round"
 )
+_MADE = "yield {value}  # no list: each is made when it is needed, batch by batch; or in a Dataset's __getitem__\n\n"
 _ENTRIES = "Keep the numbers and classes of each round; networks, optimizers and what a network gave belong in files."
 _LARGE = (
     "\n\n# what is large, into a file of each round:\n"
@@ -51,9 +52,16 @@ def less_of_tensors(kept: Sequence[Store], container: Grown, code: Notebook) -> 
         return Less(_SUM.format(plain=container.name, value=value), told=_SUMS)
     for store in kept:
         if (names := _array(store, container, code)) is not None:
-            return Less(_SMALLER.format(plain=container.name, **names), told=_ARRAYS)
+            own = _MADE.format(**names) if _is_made_here(store, code) else ""
+            return Less(own + _SMALLER.format(plain=container.name, **names), told=_ARRAYS)
     entries = (_smaller_entry(store, Tensors(code)) for store in kept)
     return next((Less(one, told=_ENTRIES) for one in entries if one is not None), None)
+
+
+def _is_made_here(store: Store, code: Notebook) -> bool:
+    """Whether what is kept is made by a function of the user's from what is there anyway."""
+    value = store.values[0]
+    return isinstance(value, ast.Call) and Origins(code).called(value.func, store.scope) is not None
 
 
 def _is_gradients(store: Store, container: Grown) -> bool:

@@ -27,6 +27,7 @@ __all__ = ["GENERAL", "WAYS", "LesserWay", "first_running"]
 
 WAYS = (
     *alignment.WAYS,
+    *all_at_once.WAYS,
     *pictures.WAYS,
     *arrays.WAYS,
     *numerics.WAYS,
@@ -35,7 +36,6 @@ WAYS = (
     *engines.WAYS,
     *files.WAYS,
     *pages.WAYS,
-    *all_at_once.WAYS,
     *exact_numbers.WAYS,
     *models.WAYS,
     *networks.WAYS,

@@ -67,6 +67,13 @@ def _largest_of(node: ast.expr, call: Call) -> str:
     return ""
 
 
+def _of_many_dimensions(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether an array has so many dimensions that their number is calculated: `[bins] * 6`, `(n,) * d`."""
+    shape = call.argument("shape", "size", 0)
+    lists = (one for one in walk(shape) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult)) if shape else ()
+    return any(isinstance(side, ast.List | ast.Tuple) for one in lists for side in (one.left, one.right))
+
+
 def _of_pairs(call: Call, death: Death) -> bool:
     """Whether a table is made of all pairs of two lists."""
     return any(name.startswith("itertools.") for one in call.node.args[:1] for name in made_by(one, call, death))
@@ -145,5 +152,15 @@ WAYS = (
         "days = pd.date_range(start, end, freq='D')  # a coarser step\nfor day in days:  # and one day at a time\n"
         "    times = pd.date_range(day, periods=86_400, freq='s')",
         Case("import pandas as pd", "t = pd.date_range('1900', '2100', freq='ms')", says=("freq='D'",)),
+    ),
+    LesserWay(
+        tuple(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full", "random.uniform", "random.random")),
+        "Keep only what occurs: a dict, or fewer steps in each dimension",
+        "has a number for each combination: one more dimension takes it as many times as that is long.",
+        "from collections import defaultdict\n\n"
+        "{to} = defaultdict(lambda: np.zeros(n, 'float32'))  # {to}[state]: only states that came\n\n"
+        "# or fewer steps: half of them in each of six dimensions is a 64th of the table; and float32",
+        Case("import numpy as np", "q = np.zeros([bins] * 6 + [3])", says=("q = defaultdict(lambda",)),
+        _of_many_dimensions,
     ),
 )

@@ -1,6 +1,7 @@
 """Files that are read whole where a part would do, and tasks that all run at the same time."""
 
 import ast
+import re
 
 from ..case import Case
 from ..code.calls import given_to
@@ -8,6 +9,8 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
 from .way import LesserWay, is_gathered
+
+_STYLE = re.compile(r"(?<!plt)(?<!mpl)(?<!matplotlib)\.style\b")
 
 
 def _in_memory(call: Call, death: Death) -> bool:
@@ -22,6 +25,25 @@ def _in_memory(call: Call, death: Death) -> bool:
 
 def _without_a_file(call: Call, _death: Death) -> bool:
     return call.argument("path_or_buf", 0) is None
+
+
+def _to_objects(call: Call, death: Death) -> bool:
+    """Whether all columns become objects, so that missing numbers can be None."""
+    given = call.node.args[:1]
+    is_object = any(getattr(one, "id", getattr(one, "value", None)) in ("object", "O") for one in given)
+    return is_object and isinstance(getattr(call.node.func, "value", None), ast.Name) and death.code.has_text("None")
+
+
+def _colours(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether the colours of a table of pandas are shown; `plt.style` is another thing."""
+    sources = (death.code.source(at) for at in range(len(death.code.cells)))
+    return death.code.imports("pandas") and any(_STYLE.search(source) for source in sources)
+
+
+def _parses_texts(call: Call, death: Death) -> bool:
+    """Whether each text of a column is parsed as a list."""
+    parsers = ("json.loads", "ast.literal_eval", "builtins.eval", "orjson.loads", "ujson.loads")
+    return bool(call.node.args) and death.code.qualified(call.node.args[0], call.scope) in parsers
 
 
 WAYS = (
@@ -106,5 +128,47 @@ WAYS = (
         "{owner}.to_csv('table.csv', index=False)  # straight into a file; .to_parquet is smaller",
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "text = df.to_csv()", says=("df.to_csv('table.csv'",)),
         _without_a_file,
+    ),
+    LesserWay(
+        ("pandas.DataFrame.astype",),
+        "Write some rows at a time; pandas writes a missing number as NULL by itself: to_sql",
+        "makes a Python object of each value, many times the size of the table.",
+        "{table}.to_sql('name', con, index=False, if_exists='append', chunksize=10_000)  # NaN becomes NULL\n\n"
+        "for at in range(0, len({table}), 10_000):  # or by hand, some rows at a time\n"
+        "    part = {table}.iloc[at : at + 10_000]\n    part = part.astype(object).where(part.notna(), None)\n"
+        "    con.executemany(sql, part.itertuples(index=False, name=None))",
+        Case(
+            "import pandas as pd\ndf = pd.DataFrame(a)",
+            "df = df.astype(object).where(pd.notnull(df), None)",
+            says=("df.to_sql('name'", "df.iloc[at"),
+        ),
+        _to_objects,
+    ),
+    LesserWay(
+        ("pandas.Series.apply", "pandas.Series.map"),
+        "Make numbers of the texts, not lists: np.fromstring, float32",
+        "makes a list of Python objects of each text: eight times what the numbers take.",
+        "matrix = np.stack([np.fromstring(text.strip('[]'), sep=',', dtype='float32') for text in {owner}])\n"
+        "np.save('matrix.npy', matrix)  # next time: np.load('matrix.npy', mmap_mode='r')",
+        Case(
+            "import pandas as pd, json\ndf = pd.read_csv('a.csv')",
+            "df['e'] = df['e'].apply(json.loads)",
+            says=("for text in df['e']", "dtype='float32'"),
+        ),
+        _parses_texts,
+    ),
+    LesserWay(
+        ("IPython.display.display", ".background_gradient", ".applymap", ".highlight_max", ".highlight_min"),
+        "Colour the first rows, or draw the table as a picture: head(100), imshow",
+        "writes a style and a cell of a page for each value.",
+        "df.head(100).style.background_gradient()  # with your table: the rows that one can look at\n\n"
+        "import matplotlib.pyplot as plt\n\nplt.imshow(df.select_dtypes('number'), aspect='auto', cmap='coolwarm')",
+        Case(
+            "import pandas as pd\ndf = pd.DataFrame(a)\nview = df.style.background_gradient()",
+            "from IPython.display import display\ndisplay(view)",
+            says=("df.head(100).style",),
+            line=2,
+        ),
+        _colours,
     ),
 )

@@ -74,6 +74,18 @@ def _joins_its_own(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the o
     return False
 
 
+def _is_spread_out(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether two arrays are spread out against each other: `x.unsqueeze(1)`, `x[:, None]`."""
+    texts = [call.scope.segment(one) for one in call.node.args[:2]]
+    return len(texts) > 1 and all("unsqueeze" in one or "None" in one for one in texts)
+
+
+def _draws_rows(call: Call, death: Death) -> bool | dict[str, str]:
+    """Whether rows of random numbers are drawn that nothing trains."""
+    is_random = len(call.node.args) > 1 and not goes_backward(death.code)
+    return {"rows": call.scope.segment(call.node.args[0])} if is_random else False
+
+
 WAYS = (
     LesserWay(
         ("torch.cat", "torch.concat", "torch.concatenate"),
@@ -148,5 +160,30 @@ WAYS = (
         "result = {function}(kept)  # after it",
         Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))", says=("argmax(-1)",)),
         _joins_its_own,
+    ),
+    LesserWay(
+        ("torch.nn.functional.cosine_similarity", "torch.cosine_similarity", "torch.nn.functional.pairwise_distance"),
+        "Multiply normalized rows, a block at a time: F.normalize(x) @ F.normalize(x).T",
+        "spreads out both, and makes as many numbers for each pair as a row has.",
+        "n = torch.nn.functional.normalize(x, dim=-1)  # x: the rows, before they are spread out\n"
+        "for at in range(0, len(n), 1000):\n    part = n[at : at + 1000] @ n.T  # one number for each pair\n"
+        "    i, j = torch.where(part > 0.9)  # keep what is needed; i + at is the first of the pair\n\n"
+        "# distances: torch.cdist(x[at : at + 1000], x)",
+        Case(
+            "import torch\nfrom torch.nn import functional as F",
+            "sim = F.cosine_similarity(x.unsqueeze(1), x.unsqueeze(0), dim=-1)",
+            says=("n[at : at + 1000] @ n.T",),
+        ),
+        _is_spread_out,
+    ),
+    LesserWay(
+        ("torch.randn", "torch.rand"),
+        "Draw each row when it is needed, from a seed of its own",
+        "draws all rows before the first is used.",
+        "def row(seed):  # the same numbers each time it is asked: nothing has to be kept\n"
+        "    return torch.randn(n, generator=torch.Generator().manual_seed(seed))\n\n"
+        "for seed in range({rows}):\n    ...  # use row(seed), and again later; keep a sum of them",
+        Case("import torch", "noise = torch.randn(population, w.numel())", says=("range(population)", "manual_seed")),
+        _draws_rows,
     ),
 )

@@ -45,6 +45,7 @@ class LimitThreads(Advice):
 
     id, title = "limit-threads", "Start fewer threads: max_workers, OPENBLAS_NUM_THREADS"
     causes = ("thread-limit", "allocation-refused")
+    unless_offered = frozenset({"wait-for-programs"})
     headline = "{title_}"
     why = "No more threads could be started {where}{counted}. {advice}"
     snippet = "{code_}"

@@ -43,8 +43,14 @@ class AppendToTheListYouIterate(Fix):
                 "            for n in links(page):\n                self.todo.append(n)"
             },
         ),
+        Case(
+            "for w in ws:\n    if w[-1] == 's':\n        ws.append(w + 'es')\n    else:\n        ws.append(w + 's')",
+            becomes="for w in list(ws):\n    if w[-1] == 's':\n        ws.append(w + 'es')\n    else:\n"
+            "        ws.append(w + 's')",
+        ),
     ]
     SILENT = [
+        Case("for x in xs:\n    if x > 0:\n        xs.append(x - 1)\n    else:\n        print(x)"),
         Case("for x in xs:\n    if x not in seen:\n        xs.append(x + 1)"),
         Case("for x in xs:\n    xs.append(x + 1)\n    if len(xs) > 9: break"),
         Case("for x in list(xs):\n    xs.append(x)"),
@@ -66,12 +72,25 @@ class AppendToTheListYouIterate(Fix):
 
 
 def _adds(loop: ast.For, scope: Scope) -> ast.Call | None:
-    """Return the call that adds to what a loop goes through, where nothing ends or limits that."""
+    """Return the call that adds to what a loop goes through in each round, where nothing ends that."""
     name, inside = scope.segment(loop.iter), scope.inside(loop)
-    leaves = any(isinstance(one, ast.Break | ast.Return | ast.If | ast.Raise) for one in inside)
-    for call in inside if isinstance(loop.iter, ast.Name | ast.Attribute) and not leaves else ():
-        match call:
-            case ast.Call(func=ast.Attribute(attr=method, value=owner)) if method in _ADDS:
-                if scope.segment(owner) == name:
+    leaves = any(isinstance(one, ast.Break | ast.Return | ast.Raise) for one in inside)
+    is_named = isinstance(loop.iter, ast.Name | ast.Attribute)
+    return _always(loop.body, name, scope) if is_named and not leaves else None
+
+
+def _always(body: list[ast.stmt], name: str, scope: Scope) -> ast.Call | None:
+    """Return a call that adds to a list whichever way these statements go."""
+    for statement in body:
+        match statement:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner)) as call):
+                if method in _ADDS and scope.segment(owner) == name:
                     return call
+            case ast.If(body=one, orelse=other):
+                first = _always(one, name, scope)
+                if first is not None and _always(other, name, scope) is not None:
+                    return first
+            case ast.For(body=inner) | ast.While(body=inner) | ast.With(body=inner):
+                if (found := _always(inner, name, scope)) is not None:
+                    return found
     return None

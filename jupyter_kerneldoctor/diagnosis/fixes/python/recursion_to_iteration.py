@@ -4,6 +4,7 @@ from ...analysis.traceback import reports
 from ...code.deep_calls import DeepCall
 from ...code.literals import number
 from ...code.notebook import Call, Scope
+from ...code.origins import all_origins
 from ...code.recursion import calls_itself
 from ...code.trees import unparse
 from ...edits import replace
@@ -84,6 +85,13 @@ class RecursionToIteration(Fix):
             cause="oom-cgroup",
         ),
         Case(
+            "import sys\nlimit = 10**7\nsys.setrecursionlimit(limit)",
+            "def height(node): return 1 + max(map(height, node.children), default=0)",
+            "height(root)",
+            becomes={1: "import sys\nlimit = 10**7\nsys.setrecursionlimit(3000)"},
+            says=("10,000,000", "waiting.extend"),
+        ),
+        Case(
             "def depth(tree): return 1 + max(map(depth, tree), default=0)",
             "depth(nested)",
             says=("depth", "Use a loop"),
@@ -122,7 +130,7 @@ class RecursionToIteration(Fix):
         if (deep := death.deep_call) is not None and deep.wraps is not None:
             yield _unnested(deep)
             return
-        raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one) > _HIGHEST_SANE]
+        raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one, death) > _HIGHEST_SANE]
         others = {one.function: one for one in code.running.functions}
         functions = [scope for scope in code.running.functions if calls_itself(scope, others, code)]
         shown = [one.recursion for one in reports(death.recording.crash_text) if one.recursion]
@@ -149,7 +157,7 @@ class RecursionToIteration(Fix):
             why = f"{who} calls itself until the stack is used up. "
         for one in raised:
             why += (
-                f"{sentence(code.cell_name(one.cell))} raised Python's limit to {_limit(one):,} "
+                f"{sentence(code.cell_name(one.cell))} raised Python's limit to {_limit(one, death):,} "
                 f"calls. With {_SANE} it stops with a RecursionError and a traceback: the kernel lives, but there is "
                 "no result until the function goes less deep, or is a loop. "
             )
@@ -170,8 +178,10 @@ def _unnested(deep: DeepCall) -> Proposal:
     return Proposal((), why, None, _JOINED, _PARTS.format(deep.name) if "chain" in (deep.wraps or "") else None)
 
 
-def _limit(call: Call) -> int:
-    return (number(call.node.args[0]) or 0) if len(call.node.args) == 1 else 0
+def _limit(call: Call, death: Death) -> int:
+    """Return the limit that a call sets, also where the number has a name; 0 where it is not known."""
+    given = [one.node for one in all_origins(call.node.args[0], call.scope, death.code)] if call.node.args else []
+    return next((found for one in given if (found := number(one)) is not None), 0)
 
 
 def _snippet(scope: Scope | None) -> str | None:
