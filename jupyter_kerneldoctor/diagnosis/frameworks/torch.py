@@ -95,6 +95,8 @@ class Tensors:
         """Return what a name or an attribute was given; of a parameter, what all calls agree on."""
         if isinstance(node, ast.Name) and scope in self._given and node.id in self._given[scope]:
             return self._given[scope][node.id]
+        if isinstance(node, ast.Name) and self._is_unpacked_without_graph(node, scope):
+            return Kind.TENSOR
         origins = self.origins.of(node, scope)
         if len(origins) > 1 and any(self.code.qualified(*one) is not None for one in origins):
             return Kind.OTHER  # once a network, once a function
@@ -104,6 +106,12 @@ class Tensors:
         if not kinds and self.code.qualified(node, scope) is None and self._has_parameters(node, scope):
             return Kind.MODULE
         return min(kinds, default=Kind.OTHER)
+
+    def _is_unpacked_without_graph(self, name: ast.Name, scope: Scope) -> bool:
+        """Whether a name got one of the results of a call under `torch.no_grad()`."""
+        binding = self.code.lookup(name.id, scope, name)
+        unpacked = None if binding is None or binding.value is not None else unpacked_from(self.code, name.id, binding)
+        return unpacked is not None and binding is not None and graph_is_off_at(unpacked[1], binding.scope, self.code)
 
     def _of_several(self, name: ast.Name, scope: Scope, depth: int) -> set[Kind]:
         """Return what a name is that got one of several results, or stands for each item in turn."""

@@ -115,6 +115,10 @@ class DetachCollectedOutputs(Fix):
         ),
         Case(_NET, "for x in batches:\n    feats.append(net(x).detach())"),
         Case(_NET, "with torch.no_grad():\n    for x in batches: feats.append(net(x))"),
+        Case(
+            _NET + "def act(x):\n    h = net(x)\n    return h.argmax(1), h.mean(0)",
+            "for x in batches:\n    with torch.no_grad(): a, h = act(x)\n    feats.append(h)",
+        ),
         Case(_NET, "for x in batches:\n    feats.append(torch.rand_like(net(x)))"),
         Case(_NET, "for x in batches:\n    feats.append(torch.multinomial(net(x), 1))"),
         Case(_NET, "for x in batches:\n    with torch.no_grad():\n        out = net(x)\n    feats.append(out)"),
