@@ -25,6 +25,6 @@ def observed_loop(frames: Iterable[UserFrame], busy: BusyCell | None, find: Find
             others = newest.threads[0].state != "R" or any(one.state != "Z" for one in newest.children)
             if found.kind == "read" and others:
                 return None  # a serial port, a socket with a time limit, a program that still writes
-            taken_s = busy.within_s(cell, found.node.lineno, found.node.end_lineno or 0)
+            taken_s = busy.within_s(cell, found.node.lineno, found.last_line)
             return found if taken_s >= found.least_s else None
     return None

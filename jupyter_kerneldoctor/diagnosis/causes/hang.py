@@ -101,7 +101,7 @@ class Hang(Cause):
             tip = "Nobody can type one there. Interrupt the kernel, and have the program not ask, as with `-y`."
         elif (loop := death.endless_loop) is not None:
             first = loop.node.lineno
-            lasted_s = busy.within_s(death.code.cells[loop.scope.cell], first, loop.node.end_lineno or first)
+            lasted_s = busy.within_s(death.code.cells[loop.scope.cell], first, loop.last_line)
             where = f"{death.code.cell_name(loop.scope.cell)}, line {first}"
             sure = Certainty.STRONG if loop.kind == "unchanged" else Certainty.LIKELY
             found = sure, f"{name} has been going round in {quote(loop.head)} ({where})"

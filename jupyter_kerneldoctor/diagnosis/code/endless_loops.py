@@ -31,6 +31,7 @@ from .loop_changes import (
 )
 from .mistyped_ends import mistyped_end
 from .notebook import Notebook
+from .same_pages import same_page
 from .scopes import Loop, Scope
 from .trees import holds, unparse
 
@@ -44,7 +45,7 @@ _CONCURRENT = ("Thread", "_thread", "Timer(", "Executor", "asyncio", "signal", "
 _CALLED_BACK = ("observe", "on_", "callback", "Listener", "Scheduler", "subscribe", "settrace", "setprofile")
 _OF_TEXTS = frozenset({"startswith", "endswith", "strip", "lower", "upper", "isdigit", "isspace", "isalpha"})
 
-Kind = Literal["unchanged", "uncounted", "skipped", "halved", "missed", "polled", "file", "read", "mistyped"]
+Kind = Literal["unchanged", "uncounted", "skipped", "halved", "missed", "polled", "file", "read", "mistyped", "page"]
 
 
 class EndlessLoop(NamedTuple):
@@ -56,7 +57,7 @@ class EndlessLoop(NamedTuple):
     """`uncounted`: what is compared with a length does not change; `skipped`: `continue` comes before the step;
     `halved`: a bisection that keeps its bounds; `missed`: a sum of fractions that is to be equal; `polled`: it sleeps
     until others change something; `file`: until a file is gone; `read`: it reads on where there is nothing more;
-    `mistyped`: it asks for the end of the data in another type."""
+    `mistyped`: it asks for the end of the data in another type; `page`: it asks for the same page each time."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes."""
@@ -70,8 +71,14 @@ class EndlessLoop(NamedTuple):
 
     @property
     def least_s(self) -> float:
-        """How long a cell is in the loop before it is said to be endless: of some of these values decide that."""
-        return 15.0 if self.kind in ("skipped", "halved") else 8.0
+        """How long a cell is in the loop before it is said to be endless: of a bisection values decide that."""
+        return 15.0 if self.kind == "halved" else 8.0
+
+    @property
+    def last_line(self) -> int:
+        """The last line it comes to: `continue`, where the step after that is left out."""
+        last = self.at if self.kind == "skipped" and self.at is not None else self.node
+        return last.end_lineno or last.lineno
 
     @property
     def head(self) -> str:
@@ -117,6 +124,9 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
         text = scope.segment(read.statement)
         why = f"at the end of the data `{text}` reads nothing, at once and each time, and nothing asks for that"
         yield EndlessLoop(scope, loop, "read", why, read.statement, None if read.adds else read.name)
+    if (place := same_page(code, scope, loop, inner)) is not None:
+        why = f"each round asks for the same page again, as nothing in the loop changes `{place.id}`"
+        yield EndlessLoop(scope, loop, "page", why, place)
     is_left = any(isinstance(one, _LEAVES) or called_name(one) in _LEAVING for one in inner) or _breaks(loop.body)
     names = asked_names(loop.test)
     if names and not may_change(code, scope, loop, names, inner):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import time
@@ -16,6 +17,8 @@ from ..stacks.snapshot import child_states, descendants, thread_facts
 from ..stacks.system_calls import open_lock_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..observer import Watched
     from .stacks import StacksObserver
 
@@ -37,9 +40,10 @@ IPython looks 20 times a second at the program of a `!` line, which takes 2 % of
 _THRASHING_FAULTS_PER_S = 200.0
 """Major page faults, each of which waits for a disk. Starting a program, or reading a mapped file, causes fewer."""
 
-_BUSY_AFTER_S, _BUSY_AGAIN_S, _BUSY_SLOWER = 10.0, 8.0, 1.5
+_BUSY_AFTER_S, _BUSY_AGAIN_S, _BUSY_SLOWER = 10.0, (4.0, 4.0, 8.0), 1.5
 _BUSY_EVENTS, _BUSY_REFILL_S = 20, 300.0
-"""What a cell at work does is recorded after 10 s, and then less and less often; so a day of long cells stays small."""
+"""What a cell at work does is recorded after 10, 14 and 18 s, which tells a loop from a long step, and then less and
+less often; so a day of long cells stays small."""
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -58,13 +62,13 @@ class StuckObserver(Observer):
         self._repeat_s = _REPEAT_S
         self._events = 0
         self._busy_due_mono_s = math.inf
-        self._busy_apart_s = 0.0
+        self._busy_apart_s = _busy_apart_s()
         self._busy_events = TokenBucket(_BUSY_EVENTS, _BUSY_REFILL_S)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
         """Begin anew when a cell starts or ends: only a running cell can be stuck."""
         if event["event"] == "cell_start":
-            self._busy_due_mono_s, self._busy_apart_s = now_mono_s + _BUSY_AFTER_S, _BUSY_AGAIN_S
+            self._busy_due_mono_s, self._busy_apart_s = now_mono_s + _BUSY_AFTER_S, _busy_apart_s()
         elif event["event"] == "cell_end":
             self._record_end(now_mono_s)
         else:
@@ -138,8 +142,7 @@ class StuckObserver(Observer):
 
     def _record_busy(self, now: float) -> None:
         """Record what the thread that runs the cells is at, though the cell does something."""
-        self._busy_due_mono_s = now + self._busy_apart_s
-        self._busy_apart_s *= _BUSY_SLOWER
+        self._busy_due_mono_s = now + next(self._busy_apart_s)
         if self._stacks.stacks is None or not self._busy_events.take(now):
             return
         pid = self._watched.kernel.pid
@@ -153,6 +156,12 @@ class StuckObserver(Observer):
         if self._recorded_mono_s is not None:
             self._watched.note("stuck", mono_s=now, since_mono_s=self._since, over=True)
             self._recorded_mono_s = None
+
+
+def _busy_apart_s() -> Iterator[float]:
+    """Yield the times between the records of what a cell at work does."""
+    yield from _BUSY_AGAIN_S
+    yield from (_BUSY_AGAIN_S[-1] * _BUSY_SLOWER**number for number in itertools.count(1))
 
 
 def _cpu_s(fields: list[str]) -> float:

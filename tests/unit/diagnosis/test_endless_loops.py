@@ -203,3 +203,32 @@ def test_a_list_of_nodes_of_the_notebooks_own(takes, kind):
 
 def test_a_comparison_in_place_of_an_assignment():
     assert judged("while not done:\n    x = step(x)\n    if x < 1: done == True", "done = False").kind == "unchanged"
+
+
+PAGES = """
+while True:
+    page = client.items(cursor=cursor)
+    rows += page["items"]
+    if not page["next"]:
+        break
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "before", "kind"),
+    [
+        (PAGES, "cursor = None", "page"),
+        (PAGES.replace("rows += page", "rows.extend(page").replace("]\n    if", "])\n    if"), "cursor = ''", "page"),
+        (PAGES.replace("cursor", "offset").replace("offset=offset", "f'{url}?offset={offset}'"), "offset = 0", "page"),
+        (PAGES, "cursor = load_cursor()", None),
+        (PAGES, "", None),
+        (PAGES.replace("break", "break\n    cursor = page['next']"), "cursor = None", None),
+        (PAGES.replace("cursor", "timeout"), "timeout = 1", None),
+        (PAGES.replace('rows += page["items"]', "print(page)"), "cursor = None", None),
+        (PAGES.replace("cursor", "page_size"), "page_size = 1", None),
+        (PAGES, "cursor = None\ndef go_on():\n    global cursor\n    cursor = 3", None),
+    ],
+)
+def test_the_same_page_again_and_again(source, before, kind):
+    found = judged(source, before)
+    assert (found and found.kind) == kind

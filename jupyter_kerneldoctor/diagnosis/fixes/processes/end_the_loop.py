@@ -18,6 +18,7 @@ _TITLES = {
     "missed": "Ask with < or >: sums of fractions are seldom equal to anything",
     "polled": "Give the loop that waits an end of its own",
     "read": "Leave the loop at the end of the data: an empty answer means that no more comes",
+    "page": "Ask for the next page in each round",
     "mistyped": "Ask for the end of the data in the type that is read",
     "file": "Delete the lock file that was left behind, and remove it in finally",
 }
@@ -64,6 +65,11 @@ class EndTheLoop(Fix):
             3,
             "with open(p, 'rb') as f:\n    for part in iter(lambda: f.read(9), b\"\"):\n        d.update(part)",
         ),
+        _busy(
+            "cursor = None\nwhile True:\n    page = get(cursor)\n    rows += page['rows']\n    if page['end']: break",
+            3,
+            says=("same page", "cursor = ..."),
+        ),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
             line=3,
@@ -108,6 +114,8 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
         return f"part = {read}\nif not part:\n    break  # no more comes\n{unparse(loop.at.target)} += part"
     if loop.kind == "polled":
         return _DEADLINE.format(head=loop.head)
+    if loop.kind == "page" and isinstance(loop.at, ast.Name):
+        return f"{loop.head}:\n    ...\n    {loop.at.id} = ...  # where the answer says the next page begins"
     if loop.kind in ("unchanged", "uncounted"):
         return f"{loop.head}:\n    ...\n    # at the end of each round, what brings the condition to an end: i += 1"
     return None
