@@ -87,12 +87,11 @@ class BusyCell:
 
     def within_s(self, cell: Cell, first: int, last: int) -> float:
         """Return for how long it has been in some lines of a cell, or in what they call."""
+        return self.lasted_s(lambda look: _is_within(look, cell, first, last))
 
-        def is_within(look: Stack) -> bool:
-            lines = (user_line(cell, frame) for frame in look.threads[0].frames)
-            return any(line is not None and first <= line <= last for line in lines)
-
-        return self.lasted_s(is_within)
+    def times_within(self, cell: Cell, first: int, last: int) -> int:
+        """Return how many looks found it in some lines of a cell, or in what they call."""
+        return sum(_is_within(look, cell, first, last) for look in self.looks)
 
     @property
     def asks_s(self) -> float | None:
@@ -157,6 +156,11 @@ def _goes_back(pattern: str) -> bool:
             inner[-1] = True
         at += 1
     return False
+
+
+def _is_within(look: Stack, cell: Cell, first: int, last: int) -> bool:
+    lines = (user_line(cell, frame) for frame in look.threads[0].frames)
+    return any(line is not None and first <= line <= last for line in lines)
 
 
 def _formats_traceback(look: Stack) -> bool:

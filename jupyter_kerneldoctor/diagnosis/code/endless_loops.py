@@ -31,6 +31,7 @@ from .loop_changes import (
 )
 from .mistyped_ends import mistyped_end
 from .notebook import Notebook
+from .retries import retry
 from .same_pages import same_page
 from .scopes import Loop, Scope
 from .trees import holds, unparse
@@ -45,7 +46,9 @@ _CONCURRENT = ("Thread", "_thread", "Timer(", "Executor", "asyncio", "signal", "
 _CALLED_BACK = ("observe", "on_", "callback", "Listener", "Scheduler", "subscribe", "settrace", "setprofile")
 _OF_TEXTS = frozenset({"startswith", "endswith", "strip", "lower", "upper", "isdigit", "isspace", "isalpha"})
 
-Kind = Literal["unchanged", "uncounted", "skipped", "halved", "missed", "polled", "file", "read", "mistyped", "page"]
+Kind = Literal[
+    "unchanged", "uncounted", "skipped", "halved", "missed", "polled", "file", "read", "mistyped", "page", "retried"
+]
 
 
 class EndlessLoop(NamedTuple):
@@ -57,10 +60,11 @@ class EndlessLoop(NamedTuple):
     """`uncounted`: what is compared with a length does not change; `skipped`: `continue` comes before the step;
     `halved`: a bisection that keeps its bounds; `missed`: a sum of fractions that is to be equal; `polled`: it sleeps
     until others change something; `file`: until a file is gone; `read`: it reads on where there is nothing more;
-    `mistyped`: it asks for the end of the data in another type; `page`: it asks for the same page each time."""
+    `mistyped`: it asks for the end of the data in another type; `page`: it asks for the same page each time; `retried`:
+    it does the same again after an error."""
     why: str
     at: ast.stmt | ast.expr | None = None
-    """What an edit changes."""
+    """What an edit changes; of `retried` the `try`."""
     text: str | None = None
     """What is written there instead, or in front."""
 
@@ -120,15 +124,9 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
     code.spend(len(inner))
     yield from (EndlessLoop(scope, loop, *one) for one in halved(loop, inner))
     yield from (EndlessLoop(scope, loop, *one) for one in missed(code, scope, loop, inner))
-    if (read := endless_read(code, scope, loop.test, inner)) is not None:
-        text = scope.segment(read.statement)
-        why = f"at the end of the data `{text}` reads nothing, at once and each time, and nothing asks for that"
-        yield EndlessLoop(scope, loop, "read", why, read.statement, None if read.adds else read.name)
-    if (place := same_page(code, scope, loop, inner)) is not None:
-        why = f"each round asks for the same page again, as nothing in the loop changes `{place.id}`"
-        yield EndlessLoop(scope, loop, "page", why, place)
-    is_left = any(isinstance(one, _LEAVES) or called_name(one) in _LEAVING for one in inner) or _breaks(loop.body)
     names = asked_names(loop.test)
+    yield from _of_answers(code, scope, loop, names, inner)
+    is_left = any(isinstance(one, _LEAVES) or called_name(one) in _LEAVING for one in inner) or _breaks(loop.body)
     if names and not may_change(code, scope, loop, names, inner):
         if is_left or not all(is_plain(code, one) for one in names):
             return
@@ -142,6 +140,22 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
             yield from _uncounted(code, scope, loop, names, inner)
     if not is_left and only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
         yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {unparse(path)} is gone", path)
+
+
+def _of_answers(
+    code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str], inner: list[ast.AST]
+) -> Iterator[EndlessLoop]:
+    """Find what gives the same answer each time: the end of the data, the same page, what failed before."""
+    if (read := endless_read(code, scope, loop.test, inner)) is not None:
+        text = scope.segment(read.statement)
+        why = f"at the end of the data `{text}` reads nothing, at once and each time, and nothing asks for that"
+        yield EndlessLoop(scope, loop, "read", why, read.statement, None if read.adds else read.name)
+    if (place := same_page(code, scope, loop, inner)) is not None:
+        why = f"each round asks for the same page again, as nothing in the loop changes `{place.id}`"
+        yield EndlessLoop(scope, loop, "page", why, place)
+    if (tried := retry(code, loop, names)) is not None:
+        why = "each round ends in an error, and the next one does the same: nothing in `except` changes anything"
+        yield EndlessLoop(scope, loop, "retried", why, tried)
 
 
 def _uncounted(

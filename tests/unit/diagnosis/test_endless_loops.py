@@ -232,3 +232,52 @@ while True:
 def test_the_same_page_again_and_again(source, before, kind):
     found = judged(source, before)
     assert (found and found.kind) == kind
+
+
+RETRY = """
+while True:
+    try:
+        table = parse(path)
+        break
+    except KeyError as error:
+        print(error)"""[1:]
+STEP = """
+while i < len(rows):
+    try:
+        out.append(f(rows[i]))
+        i += 1
+    except KeyError:
+        continue"""[1:]
+
+
+@pytest.mark.parametrize(
+    "source", [RETRY, RETRY.replace("break", "return table"), STEP, STEP.replace("continue", "pass")]
+)
+def test_the_same_again_after_an_error(source):
+    found = judged(source)
+    assert (found.kind, type(found.at).__name__) == ("retried", "Try")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        RETRY.replace("parse(path)", "requests.get(path)"),
+        RETRY.replace("print(error)", "time.sleep(1)"),
+        RETRY.replace("print(error)", "path = other(path)"),
+        RETRY.replace("print(error)", "raise"),
+        RETRY.replace("print(error)", "paths.pop()"),
+        f"{RETRY}\n    if tries > 5: break",
+        RETRY.replace("        break\n", ""),
+        STEP.replace("continue", "i += 1"),
+        f"{STEP}\n    i += 1",
+        STEP.replace(
+            "        out.append(f(rows[i]))\n        i += 1", "        i += 1\n        out.append(f(rows[i - 1]))"
+        ),
+        "while queue:\n    try:\n        work(queue.pop(0))\n    except KeyError:\n        continue",
+        RETRY.replace("parse(path)", "parse(next(files))"),
+        STEP.replace("    except", "        rows = rest\n    except").replace("continue", "rows.pop()"),
+    ],
+)
+def test_another_try_that_may_succeed(source):
+    found = judged(source)
+    assert found is None or found.kind != "retried"

@@ -19,12 +19,17 @@ _TITLES = {
     "polled": "Give the loop that waits an end of its own",
     "read": "Leave the loop at the end of the data: an empty answer means that no more comes",
     "page": "Ask for the next page in each round",
+    "retried": "Give up after some attempts, and leave out what fails",
     "mistyped": "Ask for the end of the data in the type that is read",
     "file": "Delete the lock file that was left behind, and remove it in finally",
 }
 _DEADLINE = (
     "deadline = time.monotonic() + 60\n{head}:\n    if time.monotonic() > deadline:\n"
     "        raise TimeoutError('nobody has changed it')\n    time.sleep(0.2)"
+)
+_ATTEMPTS = (
+    "for attempt in range(3):\n    try:\n        ...\n        break\n    except Exception as error:\n"
+    "        print(attempt, repr(error))\nelse:\n    raise RuntimeError('it failed three times')  # or go on without it"
 )
 _REMOVED = (
     "os.remove({path})  # once, if no other notebook is at the same work\n\n"
@@ -114,6 +119,8 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
         return f"part = {read}\nif not part:\n    break  # no more comes\n{unparse(loop.at.target)} += part"
     if loop.kind == "polled":
         return _DEADLINE.format(head=loop.head)
+    if loop.kind == "retried":
+        return _ATTEMPTS
     if loop.kind == "page" and isinstance(loop.at, ast.Name):
         return f"{loop.head}:\n    ...\n    {loop.at.id} = ...  # where the answer says the next page begins"
     if loop.kind in ("unchanged", "uncounted"):
