@@ -16,6 +16,7 @@ from .trees import walk
 
 _LEAST = 4
 """Less is a number of dimensions, or of copies."""
+_DEEPEST = 4  # dicts in dicts
 _SIZES = re.compile(
     r"(?:^|_)(?:num|nb|max|size|len|length|width|height|bins?|samples?|rows?|cols?|columns?|points?|steps?|beams?"
     r"|depth|degree|features?|channels?|hidden|units|pop|population|resolution|res|grid|capacity|particles?|paths?"
@@ -66,18 +67,43 @@ def size_numbers(statement: ast.stmt, scope: Scope, code: Notebook) -> list[Size
 
 def _named_numbers(origin: Origin, origins: Origins) -> Iterator[SizeNumber]:
     """Yield the number behind a name, and those that a call is given by name."""
-    node, scope = origin
-    named: list[tuple[str, ast.expr]]
-    if isinstance(node, ast.Name | ast.Attribute):
-        named = [(node.id if isinstance(node, ast.Name) else node.attr, node)]
-    elif isinstance(node, ast.Call):
-        named = [(word.arg, word.value) for word in node.keywords if word.arg and number(word.value)]
-    else:
-        return
-    for name, one in named:
-        known = origins.number(one, scope)
+    for name, (node, scope) in _named(origin, origins):
+        known = origins.number(node, scope)
         if known is not None and known[0] >= _LEAST and not _NO_SIZES.search(name):
             yield _as_written(name, *known)
+
+
+def _named(origin: Origin, origins: Origins) -> Iterator[tuple[str, Origin]]:
+    node, scope = origin
+    if isinstance(node, ast.Name | ast.Attribute):
+        yield (node.id if isinstance(node, ast.Name) else node.attr), origin
+    elif isinstance(node, ast.Call):
+        for word in node.keywords:
+            if word.arg is None:
+                yield from _entries(Origin(word.value, scope), origins)
+            elif number(word.value):
+                yield word.arg, Origin(word.value, scope)
+
+
+def _entries(table: Origin, origins: Origins, depth: int = 0) -> Iterator[tuple[str, Origin]]:
+    """Yield what a dict holds that a call takes its arguments from, as `generate(**self.options)` does."""
+    for node, scope in (table, *origins.of(*table)) if depth < _DEEPEST else ():
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant):
+                    yield str(key.value), Origin(value, scope)
+                elif key is None:
+                    yield from _entries(Origin(value, scope), origins, depth + 1)
+        elif isinstance(node, ast.Name) and node.id == _rest_of_arguments(scope):
+            for call, caller in origins.calls_of(scope):
+                given = (word for word in call.keywords if word.arg and word.arg not in scope.parameters)
+                yield from ((f"{word.arg}", Origin(word.value, caller)) for word in given)
+
+
+def _rest_of_arguments(scope: Scope) -> str | None:
+    """Return the name of the parameter that takes all other arguments, `**options`."""
+    rest = scope.node.args.kwarg if isinstance(scope.node, ast.FunctionDef) else None
+    return None if rest is None else rest.arg
 
 
 def _as_written(name: str, value: int, at: Origin) -> SizeNumber:

@@ -50,6 +50,16 @@ class LowerTheSize(Advice):
             line=1,
             says=("`num_beams=40` (cell [1], line 2)", "num_beams=20"),
         ),
+        Case(
+            "class Writer:\n    def __init__(self, model, **options):\n        self.model = model\n"
+            "        self.options = {'max_tokens': 60, **options}\n"
+            "    def write(self, texts):\n        return self.model.generate(texts, **self.options)",
+            "best = Writer(model, num_beams=40)",
+            "shorter = best.write(texts)",
+            growth="jump",
+            line=1,
+            says=("`num_beams=40` (cell [2], line 1)",),
+        ),
     ]
     SILENT = [
         Case("shorter = summarize(texts, seed=4000)", growth="jump"),
