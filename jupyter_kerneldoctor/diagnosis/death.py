@@ -19,7 +19,7 @@ from .analysis.observed_loop import observed_loop
 from .analysis.running_lines import running_lines
 from .analysis.self_deadlock import TakenAgain, taken_again
 from .analysis.statements import short_name, statement_at, statement_with
-from .analysis.user_frames import user_frames
+from .analysis.user_frames import UserFrame, user_frames
 from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
@@ -123,9 +123,13 @@ class Death(DeathSite):
     @cached_property
     def endless_loop(self) -> EndlessLoop | None:
         """The loop that does not end, which the running cell was in whenever somebody looked at it for long."""
+        return observed_loop(self.look_frames, self.busy_cell, self.find)
+
+    @property
+    def look_frames(self) -> tuple[UserFrame, ...]:
+        """The user's frames when the running cell was last looked at, innermost first."""
         look = None if self.ended else self.look
-        frames = () if look is None else user_frames(look.main.frames, self.frames, None)
-        return observed_loop(frames, self.busy_cell, self.find)
+        return () if look is None else user_frames(look.main.frames, self.frames, None)
 
     def ended_by(self, call: EndingCall) -> str:
         """Return "with `os._exit(1)`", or "in `stop` (cell [1], line 3: `os._exit(1)`)"."""

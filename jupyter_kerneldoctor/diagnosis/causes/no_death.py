@@ -7,7 +7,7 @@ from ..analysis.failed_children import failed_children
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
-from ..texts import evidence, stuck_cell
+from ..texts import evidence, observed_while, stuck_cell
 from ..units import cell_name, plural
 
 _SILENT_S = 15.0
@@ -47,6 +47,7 @@ class NoDeath(Cause):
             (
                 Evidence(f"Process {pid} is alive.", pid, None, "process list"),
                 *stuck_cell.evidence(death.stuck_cell),
+                *observed_while.evidence(death),
                 *_lost_children(death),
                 *evidence.recorder_gone(death),
             ),

@@ -76,7 +76,7 @@ class EndlessLoop(NamedTuple):
     @property
     def least_s(self) -> float:
         """How long a cell is in the loop before it is said to be endless: of a bisection values decide that."""
-        return 15.0 if self.kind == "halved" else 8.0
+        return 15.0 if self.kind == "halved" else 7.5
 
     @property
     def last_line(self) -> int:

@@ -6,7 +6,6 @@ import itertools
 import math
 import os
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ...recording.processes import stat_fields
@@ -142,15 +141,18 @@ class StuckObserver(Observer):
 
     def _record_busy(self, now: float) -> None:
         """Record what the thread that runs the cells is at, though the cell does something."""
+        stacks = self._stacks.stacks
+        try:
+            frames = None if stacks is None else stacks.main()
+        except UnreadableError:
+            return  # it was changing: at the next turn
         self._busy_due_mono_s = now + next(self._busy_apart_s)
-        if self._stacks.stacks is None or not self._busy_events.take(now):
+        if frames is None or not self._busy_events.take(now):
             return
         pid = self._watched.kernel.pid
-        with suppress(UnreadableError):
-            frames = self._stacks.stacks.main()
-            thread = {**thread_facts(pid, pid), "main": True, "frames": frames}
-            below = child_states(pid, None)
-            self._watched.note("stack", mono_s=time.monotonic(), reason="busy", threads=[thread], children=below)
+        thread = {**thread_facts(pid, pid), "main": True, "frames": frames}
+        below = child_states(pid, None)
+        self._watched.note("stack", mono_s=time.monotonic(), reason="busy", threads=[thread], children=below)
 
     def _record_end(self, now: float) -> None:
         if self._recorded_mono_s is not None:
