@@ -12,9 +12,11 @@ from . import (
     exact_numbers,
     files,
     models,
+    neighbours,
     networks,
     numerics,
     pages,
+    pairs,
     pictures,
     tables,
     tensors,
@@ -26,6 +28,8 @@ from .way import LesserWay, first_running
 __all__ = ["GENERAL", "WAYS", "LesserWay", "first_running"]
 
 WAYS = (
+    *neighbours.WAYS,
+    *pairs.WAYS,
     *alignment.WAYS,
     *all_at_once.WAYS,
     *pictures.WAYS,

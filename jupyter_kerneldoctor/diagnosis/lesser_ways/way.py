@@ -64,6 +64,8 @@ class LesserWay(NamedTuple):
     fits: Test = lambda _call, _death: True
     one_by_one: str = ""
     """What gives the same items one after the other: the edit where all that is done with them is go through them."""
+    silent: tuple[Case, ...] = ()
+    """In which it is not."""
 
 
 def first_running(

@@ -43,6 +43,7 @@ class AskForLess(Fix):
         Case("from re import findall", "n = set(findall('a+', text))", says=("in re.finditer('a+', text)",)),
     ]
     SILENT = [
+        *(case for way in WAYS for case in way.silent),
         Case("import numpy as np", "A = np.kron(L, I)\nbig = [0] * 10**10", line=2),
         Case("import subprocess", "subprocess.run(c)"),
         Case(_FRAME, "df.reindex(df.index[::2])"),

@@ -1,0 +1,69 @@
+"""What must be so of a call for an entry to be about it: what it is given, and what it is called on."""
+
+import ast
+from collections.abc import Mapping
+
+from ..code.notebook import Call
+from ..code.origins import all_origins
+from ..death import Death
+from .way import Test
+
+_FEW = 8  # of the missing memory: a table of all pairs that is smaller does not explain it
+
+
+def without(*names: str | int) -> Test:
+    """Return a test whether a call is given nothing under any of these keywords and positions."""
+    return lambda call, _death: call.is_written_out and call.argument(*names) is None
+
+
+def given(value: object, *names: str | int) -> Test:
+    """Return a test whether a call is given this value, as it is written, under one of these names."""
+    return lambda call, _death: is_written(call.argument(*names), value)
+
+
+def is_written(node: ast.expr | None, value: object) -> bool:
+    """Whether an expression is this constant."""
+    return isinstance(node, ast.Constant) and node.value == value and type(node.value) is type(value)
+
+
+def both(*tests: Test) -> Test:
+    """Return a test whether all of these are so."""
+    return lambda call, death: all(test(call, death) is not False for test in tests)
+
+
+def made(package: str, *makers: str, told: Test | None = None, parts: bool = False) -> Test:
+    """Return a test whether a method is called on what one of these made, or what they made is called.
+
+    Parameters
+    ----------
+    package
+        The package they are from, in whichever of its modules.
+    makers
+        Their last names; none for all of the package.
+    told
+        What must be so of the call that made it.
+    parts
+        Whether it may be a part of a larger one, as of a pipeline.
+    """
+
+    def test(call: Call, death: Death) -> bool | Mapping[str, str]:
+        if not death.code.imports(package):
+            return False
+        function = call.node.func
+        owner = function.value if isinstance(function, ast.Attribute) else function
+        for one, where in all_origins(owner, call.scope, death.code, parts=parts):
+            name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+            if not isinstance(one, ast.Call) or name is None or name.split(".")[0] != package:
+                continue
+            if not makers or name.rpartition(".")[2] in makers:
+                return told is None or told(Call(one, where, name), death)
+        return False
+
+    return test
+
+
+def of_many_rows(call: Call, death: Death) -> bool:
+    """Whether a number for each pair of the rows of what a call is given first may explain the missing memory."""
+    value = death.values.of(call.node.args[0], call.scope) if call.node.args else None
+    rows = None if value is None else value.rows
+    return rows is None or rows * rows * 8 >= (death.memory.missing_bytes or 0) // _FEW

@@ -1,0 +1,133 @@
+"""Models that compare all rows, or all columns, with each other: a number for each pair."""
+
+import ast
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from .conditions import both, given, made, of_many_rows, without
+from .way import LesserWay
+
+_FITS = (".fit", ".fit_transform", ".fit_predict")
+_KERNEL_MACHINES = ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM")
+
+
+def _has_own_kernel(call: Call, _death: Death) -> bool:
+    """Whether a kernel is a function, so that it is worked out for all pairs before the fit."""
+    kernel = call.argument("kernel")
+    return isinstance(kernel, ast.Name | ast.Lambda | ast.Attribute)
+
+
+WAYS = (
+    LesserWay(
+        _FITS,
+        "Spread labels to the nearest rows only: kernel='knn'",
+        "makes a number for each pair of rows with `kernel='rbf'`.",
+        "from sklearn.semi_supervised import LabelSpreading\n\n"
+        "model = LabelSpreading(kernel='knn', n_neighbors=7).fit({a0}, {a1})  # seven numbers for each row",
+        Case(
+            "from sklearn.semi_supervised import LabelSpreading\nm = LabelSpreading()",
+            "m.fit(X, y)",
+            says=("LabelSpreading(kernel='knn', n_neighbors=7).fit(X, y)",),
+        ),
+        both(of_many_rows, made("sklearn", "LabelSpreading", told=without("kernel", 0), parts=True)),
+        silent=(Case("from sklearn.semi_supervised import LabelSpreading", "LabelSpreading(kernel='knn').fit(X, y)"),),
+    ),
+    LesserWay(
+        _FITS,
+        "Draw the graph of the nearest rows only: affinity='nearest_neighbors'",
+        "makes a number for each pair of rows with `affinity='rbf'`.",
+        "from sklearn.manifold import SpectralEmbedding\n\n"
+        "{to} = SpectralEmbedding(affinity='nearest_neighbors', n_neighbors=10).fit_transform({a0})",
+        Case(
+            "from sklearn.manifold import SpectralEmbedding\ns = SpectralEmbedding(affinity='rbf')",
+            "Z = s.fit_transform(X)",
+            says=("Z = SpectralEmbedding(affinity='nearest_neighbors'",),
+        ),
+        both(of_many_rows, made("sklearn", "SpectralEmbedding", told=given("rbf", "affinity"), parts=True)),
+        silent=(Case("from sklearn.manifold import SpectralEmbedding", "Z = SpectralEmbedding().fit_transform(X)"),),
+    ),
+    LesserWay(
+        _FITS,
+        "Learn the metric from a sample of the rows",
+        "makes a number for each pair of rows in each step.",
+        "few = np.random.default_rng(0).choice(len({a0}), 3000, replace=False)  # 3,000 rows\n"
+        "model = NeighborhoodComponentsAnalysis().fit({of0}[few], {of1}[few])\n"
+        "Z = model.transform({a0})  # of all rows",
+        Case(
+            "from sklearn.neighbors import NeighborhoodComponentsAnalysis\nn = NeighborhoodComponentsAnalysis()",
+            "n.fit(X, y)",
+            says=("fit(X[few], y[few])", "transform(X)"),
+        ),
+        both(of_many_rows, made("sklearn", "NeighborhoodComponentsAnalysis", parts=True)),
+    ),
+    LesserWay(
+        _FITS,
+        "Give your kernel to Nystroem: it compares all rows with some hundred",
+        "asks its kernel for a number for each pair of rows, before it fits.",
+        "from sklearn.kernel_approximation import Nystroem\nfrom sklearn.linear_model import SGDClassifier\n\n"
+        "Z = Nystroem(kernel=your_kernel, n_components=300).fit_transform({a0})  # it gets one pair of rows a time\n"
+        "model = SGDClassifier().fit(Z, y)  # SGDRegressor for numbers, SGDOneClassSVM without y",
+        Case("from sklearn.svm import SVC\nm = SVC(kernel=k)", "m.fit(X, y)", says=("Nystroem(kernel=your_kernel",)),
+        both(of_many_rows, made("sklearn", *_KERNEL_MACHINES, told=_has_own_kernel, parts=True)),
+        silent=(Case("from sklearn.svm import OneClassSVM", "OneClassSVM(kernel='rbf').fit(X)"),),
+    ),
+    LesserWay(
+        _FITS,
+        "Scale the rows to length 1: the Euclidean distance has trees, cosine has none",
+        "makes a number for each pair of rows: there is no tree for this metric.",
+        "from sklearn.cluster import HDBSCAN\nfrom sklearn.preprocessing import normalize\n\n"
+        "rows = normalize({a0})  # then the Euclidean distance orders pairs as cosine does\n"
+        "labels = HDBSCAN(min_cluster_size=20, algorithm='kd_tree').fit_predict(rows)  # with your own arguments",
+        Case(
+            "import hdbscan\nc = hdbscan.HDBSCAN(metric='cosine')", "c.fit(X)", says=("normalize(X)", "algorithm='kd")
+        ),
+        lambda call, death: (
+            of_many_rows(call, death)
+            and any(made(one, "HDBSCAN", told=given("cosine", "metric"))(call, death) for one in ("hdbscan", "sklearn"))
+        ),
+        silent=(Case("from sklearn.cluster import HDBSCAN", "HDBSCAN(min_cluster_size=9).fit(X)"),),
+    ),
+    LesserWay(
+        _FITS,
+        "Make fewer small clusters first: threshold; or leave them as they are: n_clusters=None",
+        "joins its small clusters by a number for each pair of these; a small `threshold` makes very many.",
+        "from sklearn.cluster import Birch\n\nmodel = Birch(threshold=1.0, n_clusters=None).fit({a0})\n"
+        "print(len(model.subcluster_centers_))  # some thousand at most: a larger threshold makes fewer",
+        Case("from sklearn.cluster import Birch\nb = Birch(threshold=0.01)", "b.fit(X)", says=("n_clusters=None",)),
+        both(of_many_rows, made("sklearn", "Birch", told=without("n_clusters", 2), parts=True)),
+        silent=(Case("from sklearn.cluster import Birch", "Birch(n_clusters=None).fit(X)"),),
+    ),
+    LesserWay(
+        _FITS,
+        "Give each component a variance for each column only: covariance_type='diag'",
+        "keeps a number for each pair of columns of each component with `covariance_type='full'`.",
+        "from sklearn.mixture import GaussianMixture\n\n"
+        "model = GaussianMixture(n_components=10, covariance_type='diag').fit({a0})  # with your n_components\n"
+        "# or fewer columns before: PCA(n_components=50, svd_solver='randomized')",
+        Case(
+            "from sklearn.mixture import GaussianMixture\ng = GaussianMixture(50)",
+            "g.fit(X)",
+            says=("covariance_type='diag').fit(X)",),
+        ),
+        made("sklearn", "GaussianMixture", "BayesianGaussianMixture", told=without("covariance_type"), parts=True),
+        silent=(
+            Case("from sklearn.mixture import GaussianMixture", "GaussianMixture(9, covariance_type='diag').fit(X)"),
+        ),
+    ),
+    LesserWay(
+        _FITS,
+        "Take fewer columns before: PCA, or those that vary most",
+        "makes a number for each pair of columns, and some matrices as large.",
+        "from sklearn.decomposition import PCA\n\n"
+        "few = PCA(n_components=100, svd_solver='randomized').fit_transform({a0})\nmodel.fit(few)  # 100 x 100 numbers",
+        Case("from sklearn.covariance import LedoitWolf\nc = LedoitWolf()", "c.fit(X)", says=("PCA(n_components=100",)),
+        made(
+            "sklearn",
+            *("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance", "MinCovDet", "EllipticEnvelope"),
+            *("GraphicalLasso", "GraphicalLassoCV", "QuadraticDiscriminantAnalysis"),
+            *("ARDRegression", "LassoLars", "LassoLarsIC"),
+            parts=True,
+        ),
+    ),
+)

@@ -1,0 +1,223 @@
+"""Functions of all pairs: of points, nodes, texts or states."""
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from .conditions import both, made, of_many_rows, without
+from .way import LesserWay
+
+_KERNELS = tuple(
+    f"sklearn.metrics.pairwise.{name}"
+    for name in (
+        *("manhattan_distances", "nan_euclidean_distances", "haversine_distances", "pairwise_kernels"),
+        *("laplacian_kernel", "polynomial_kernel", "sigmoid_kernel", "chi2_kernel", "additive_chi2_kernel"),
+    )
+)
+_QUANTUM = ("Statevector", "Operator", "DensityMatrix")
+
+
+def _of_columns(call: Call, _death: Death) -> bool:
+    """Whether two things that are given an axis of their own are compared: `x[:, None], y[None]`."""
+    texts = [call.scope.segment(one) for one in call.node.args[:2]]
+    return len(texts) == 2 and all("unsqueeze(" in one or "None" in one for one in texts)
+
+
+WAYS = (
+    LesserWay(
+        _KERNELS,
+        "Work through the pairs a block of rows at a time",
+        "makes a number for each pair of rows.",
+        "for at in range(0, len({a0}), {step}):\n    part = {function}({of0}[at : at + {step}], {a0})\n"
+        "    ...  # keep the nearest of each, or a sum; with your other arguments",
+        Case(
+            "from sklearn.metrics.pairwise import manhattan_distances",
+            "D = manhattan_distances(X)",
+            says=("manhattan_distances(X[at : at + 1000], X)",),
+        ),
+        lambda call, death: len(call.node.args) == 1 and of_many_rows(call, death),
+    ),
+    LesserWay(
+        (
+            *("sentence_transformers.util.cos_sim", "sentence_transformers.util.pytorch_cos_sim"),
+            "sentence_transformers.util.dot_score",
+        ),
+        "Ask for the nearest of each only: util.semantic_search",
+        "makes a number for each pair of texts.",
+        "from sentence_transformers import util\n\n"
+        "hits = util.semantic_search({a0}, {a1}, query_chunk_size=100, top_k=10)  # a block at a time\n"
+        "# in place of dot_score: score_function=util.dot_score\n"
+        "hits[0]  # of the first: [{{'corpus_id': 7, 'score': 0.9}}, ...]",
+        Case("from sentence_transformers import util", "s = util.cos_sim(E, E)", says=("semantic_search(E, E, query",)),
+        lambda call, _death: len(call.node.args) == 2,
+    ),
+    LesserWay(
+        (
+            *("torch.nn.functional.cosine_similarity", "torch.cosine_similarity"),
+            "torch.nn.functional.pairwise_distance",
+        ),
+        "Multiply the rows, a block at a time: no copy of each row for each pair",
+        "holds all numbers of both rows for each pair of rows.",
+        "import torch.nn.functional as F\n\n"
+        "a, b = F.normalize(a, dim=-1), F.normalize(b, dim=-1)  # your rows, without the new axes\n"
+        "nearest = [(part @ b.T).topk(10, dim=1) for part in a.split(1000)]  # one number for each pair of a block\n"
+        "# of distances: torch.cdist(part, b)",
+        Case(
+            "import torch.nn.functional as F",
+            "s = F.cosine_similarity(x.unsqueeze(1), x.unsqueeze(0), dim=-1)",
+            says=("(part @ b.T).topk",),
+        ),
+        _of_columns,
+        silent=(Case("import torch.nn.functional as F", "s = F.cosine_similarity(x, y)"),),
+    ),
+    LesserWay(
+        ("torch.combinations", "torch.cartesian_prod"),
+        "Take one row with all that come after it: no list of all pairs",
+        "writes both numbers of each pair.",
+        "for i in range(len(x) - 1):  # x: {a0}\n    pairs = x[i], x[i + 1 :]  # one with all that come after it\n"
+        "    ...  # keep what is needed of it",
+        Case("import torch", "p = torch.combinations(ids)", says=("x[i + 1 :]", "x: ids")),
+    ),
+    LesserWay(
+        ("rapidfuzz.process.cdist",),
+        "Keep the best of each text only: process.extract with score_cutoff",
+        "makes a number for each pair of texts.",
+        "from rapidfuzz import process\n\nfor text in {a0}:\n"
+        "    best = process.extract(text, {a1}, limit=5, score_cutoff=80)  # with your scorer\n"
+        "# or a quarter of the table: process.cdist(..., dtype='uint8')",
+        Case("from rapidfuzz import process", "s = process.cdist(a, b)", says=("process.extract(text, b, limit=5",)),
+        lambda call, _death: len(call.node.args) == 2,
+    ),
+    LesserWay(
+        (".full",),
+        "Compare only rows that share something: block, sortedneighbourhood",
+        "makes all pairs of rows.",
+        "indexer = recordlinkage.Index()\nindexer.block('city')  # only pairs that share this; or\n"
+        "indexer.sortedneighbourhood('name', window=5)  # or that stand near each other in order",
+        Case(
+            "import recordlinkage\nindexer = recordlinkage.Index()",
+            "indexer.full()\npairs = indexer.index(a, b)",
+            line=1,
+            says=("indexer.block('city')",),
+        ),
+        made("recordlinkage"),
+    ),
+    LesserWay(
+        (".execute",),
+        "Let each point see its nearest only: backend='loop', n_closest_points=12",
+        "makes a number for each pair of a point of the grid and one that is known.",
+        "z, variance = {owner}.execute('grid', x, y, backend='loop', n_closest_points=12)  # a point at a time",
+        Case(
+            "from pykrige.ok import OrdinaryKriging\nok = OrdinaryKriging(x, y, z)",
+            "z, s = ok.execute('grid', gx, gy)",
+            says=("ok.execute('grid', x, y, backend='loop'",),
+        ),
+        both(made("pykrige"), without("backend", "n_closest_points")),
+        silent=(
+            Case(
+                "from pykrige.ok import OrdinaryKriging\nok = OrdinaryKriging(x, y, z)",
+                "z, s = ok.execute('grid', gx, gy, backend='loop')",
+            ),
+        ),
+    ),
+    LesserWay(
+        ("GPy.models.GPRegression",),
+        "Learn from some hundred inducing points: a sparse Gaussian process",
+        "makes some matrices of a number for each pair of rows.",
+        "model = GPy.models.SparseGPRegression({a0}, {a1}, num_inducing=200)  # 200 numbers for each row",
+        Case("import GPy", "m = GPy.models.GPRegression(X, Y)", says=("SparseGPRegression(X, Y, num_inducing=200)",)),
+        of_many_rows,
+    ),
+    LesserWay(
+        ("ot.dist", "ot.emd", "ot.emd2", "ot.sinkhorn", "ot.sinkhorn2"),
+        "Compare along some hundred lines: sliced_wasserstein_distance; or samples",
+        "works on a number for each pair of points.",
+        "import ot\n\nd = ot.sliced_wasserstein_distance(X, Y, n_projections=200)  # your points; no pairs\n"
+        "# or the exact one of samples: X[::20], Y[::20]",
+        Case("import ot", "M = ot.dist(X, Y)", says=("ot.sliced_wasserstein_distance(X, Y",)),
+        of_many_rows,
+    ),
+    LesserWay(
+        (".fit",),
+        "Learn some factors of users and items: SVD, no similarity of all pairs",
+        "makes a number for each pair of users, or of items.",
+        "from surprise import SVD\n\nmodel = SVD(n_factors=50).fit({a0})  # 50 numbers for each user and item\n"
+        "# or, where there are fewer items than users: KNNBasic(sim_options={{'user_based': False}})",
+        Case("from surprise import KNNBasic\nk = KNNBasic()", "k.fit(t)", says=("SVD(n_factors=50).fit(t)",)),
+        made("surprise", "KNNBasic", "KNNWithMeans", "KNNWithZScore", "KNNBaseline"),
+    ),
+    LesserWay(
+        ("scipy.stats.theilslopes", "scipy.stats.siegelslopes", "statsmodels.stats.stattools.medcouple"),
+        "Take a sample of the points",
+        "makes a number for each pair of points.",
+        "few = np.random.default_rng(0).choice(len({a0}), 2000, replace=False)  # 2,000 points: nearly the same slope\n"
+        "{to} = {function}({of0}[few])  # and the same rows of what else it is given",
+        Case("from scipy import stats", "s = stats.theilslopes(y, x)", says=("stats.theilslopes(y[few])",)),
+        of_many_rows,
+    ),
+    LesserWay(
+        (".evaluate", ".pdf", ".logpdf"),
+        "Ask for the density of some points at a time",
+        "works out a number for each pair of a point that is asked for and one that is known.",
+        "parts = [{function}(points[:, at : at + 1000]) for at in range(0, points.shape[1], 1000)]\n"
+        "{to} = np.concatenate(parts)  # points: {a0}, as dimensions x points; of a sample of the data it is as smooth",
+        Case(
+            "from scipy import stats\nk = stats.gaussian_kde(x)",
+            "d = k.evaluate(grid)",
+            says=("k.evaluate(points[:, at : at + 1000])",),
+        ),
+        made("scipy", "gaussian_kde"),
+    ),
+    LesserWay(
+        (".()", "scipy.interpolate.barycentric_interpolate", "scipy.interpolate.krogh_interpolate"),
+        "Go from point to point: CubicSpline, PchipInterpolator",
+        "works out a number for each pair of a point that is asked for and one that is known.",
+        "from scipy.interpolate import CubicSpline\n\n"
+        "f = CubicSpline(x, y)  # your known points: four numbers for each\n"
+        "{to} = f({a0})  # one polynomial through many points swings wildly, too",
+        Case(
+            "from scipy.interpolate import BarycentricInterpolator\nf = BarycentricInterpolator(x, y)",
+            "z = f(t)",
+            says=("CubicSpline(x, y)", "z = f(t)"),
+        ),
+        lambda call, death: (
+            call.name != ".()" or made("scipy", "BarycentricInterpolator", "KroghInterpolator")(call, death)
+        ),
+    ),
+    LesserWay(
+        (
+            *(f"scipy.spatial.{name}" for name in ("Delaunay", "ConvexHull", "Voronoi")),
+            *("scipy.interpolate.LinearNDInterpolator", "scipy.interpolate.CloughTocher2DInterpolator"),
+        ),
+        "Take fewer dimensions or fewer points",
+        "makes triangles between the points; with each dimension there are several times as many.",
+        "from sklearn.decomposition import PCA\n"
+        "from scipy.interpolate import NearestNDInterpolator, RBFInterpolator\n\n"
+        "few = PCA(n_components=3).fit_transform({a0})[::10]  # three dimensions, every tenth point\n"
+        "f = RBFInterpolator(points, values, neighbors=30)  # to interpolate: no triangles; or NearestNDInterpolator",
+        Case("from scipy.spatial import ConvexHull", "h = ConvexHull(X)", says=("PCA(n_components=3)",)),
+    ),
+    LesserWay(
+        tuple(f"scipy.sparse.csgraph.{name}" for name in ("dijkstra", "shortest_path", "johnson", "bellman_ford")),
+        "Start from some nodes at a time: indices",
+        "makes a number for each pair of nodes.",
+        "for at in range(0, {a0}.shape[0], 100):\n"
+        "    part = {function}({a0}, indices=range(at, min(at + 100, {a0}.shape[0])))  # a hundred nodes\n"
+        "    ...  # keep what is needed of these hundred rows",
+        Case("from scipy.sparse.csgraph import dijkstra", "D = dijkstra(G)", says=("dijkstra(G, indices=range(at",)),
+        without("indices"),
+        silent=(Case("from scipy.sparse.csgraph import dijkstra", "D = dijkstra(G, indices=[1, 2])"),),
+    ),
+    LesserWay(
+        (
+            *(f"qiskit.quantum_info.{name}{more}" for name in _QUANTUM for more in ("", ".from_instruction")),
+            *("qiskit.quantum_info.Operator.from_circuit"),
+        ),
+        "Sample the circuit without its whole state: method='matrix_product_state'",
+        "keeps a number for each state of all qubits, 16 bytes; an operator or density for each pair of states.",
+        "from qiskit_aer import AerSimulator\n\nsimulator = AerSimulator(method='matrix_product_state')\n"
+        "counts = simulator.run(circuit, shots=1000).result().get_counts()  # with measure_all(); one qubit less: half",
+        Case(
+            "from qiskit.quantum_info import Operator", "U = Operator(circuit)", says=("method='matrix_product_state'",)
+        ),
+    ),
+)
