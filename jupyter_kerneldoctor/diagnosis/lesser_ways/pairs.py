@@ -1,8 +1,6 @@
 """Functions of all pairs: of points, nodes, texts or states."""
 
 from ..case import Case
-from ..code.notebook import Call
-from ..death import Death
 from .conditions import both, made, of_many_rows, without
 from .way import LesserWay
 
@@ -14,12 +12,6 @@ _KERNELS = tuple(
     )
 )
 _QUANTUM = ("Statevector", "Operator", "DensityMatrix")
-
-
-def _of_columns(call: Call, _death: Death) -> bool:
-    """Whether two things that are given an axis of their own are compared: `x[:, None], y[None]`."""
-    texts = [call.scope.segment(one) for one in call.node.args[:2]]
-    return len(texts) == 2 and all("unsqueeze(" in one or "None" in one for one in texts)
 
 
 WAYS = (
@@ -49,25 +41,6 @@ WAYS = (
         "hits[0]  # of the first: [{{'corpus_id': 7, 'score': 0.9}}, ...]",
         Case("from sentence_transformers import util", "s = util.cos_sim(E, E)", says=("semantic_search(E, E, query",)),
         lambda call, _death: len(call.node.args) == 2,
-    ),
-    LesserWay(
-        (
-            *("torch.nn.functional.cosine_similarity", "torch.cosine_similarity"),
-            "torch.nn.functional.pairwise_distance",
-        ),
-        "Multiply the rows, a block at a time: no copy of each row for each pair",
-        "holds all numbers of both rows for each pair of rows.",
-        "import torch.nn.functional as F\n\n"
-        "a, b = F.normalize(a, dim=-1), F.normalize(b, dim=-1)  # your rows, without the new axes\n"
-        "nearest = [(part @ b.T).topk(10, dim=1) for part in a.split(1000)]  # one number for each pair of a block\n"
-        "# of distances: torch.cdist(part, b)",
-        Case(
-            "import torch.nn.functional as F",
-            "s = F.cosine_similarity(x.unsqueeze(1), x.unsqueeze(0), dim=-1)",
-            says=("(part @ b.T).topk",),
-        ),
-        _of_columns,
-        silent=(Case("import torch.nn.functional as F", "s = F.cosine_similarity(x, y)"),),
     ),
     LesserWay(
         ("torch.combinations", "torch.cartesian_prod"),
