@@ -358,7 +358,7 @@ def test_switching_it_off_closes_all_descriptors(start_kernel: Callable[..., Liv
         "    try: return os.readlink(f'/proc/self/fd/{fd}')\n"
         "    except OSError: return None\n"  # that of the list itself
         "def open_files(): return {(fd, target(fd)) for fd in os.listdir('/proc/self/fd')"
-        " if target(fd) and 'history.sqlite' not in target(fd)}"  # which is IPython's
+        " if target(fd) and 'profile_default' not in target(fd)}"  # where IPython writes its history
     )
     kernel.run("before = open_files()")
 
