@@ -46,4 +46,4 @@ WAYS = (
     *tensors.WAYS,
     *training.WAYS,
 )
-GENERAL = (*files.GENERAL, *tables.GENERAL, *arrays.GENERAL, *pictures.GENERAL)
+GENERAL = (*files.GENERAL, *tables.GENERAL, *arrays.GENERAL, *pictures.GENERAL, *pages.GENERAL)

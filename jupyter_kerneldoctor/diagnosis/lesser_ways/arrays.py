@@ -278,4 +278,13 @@ GENERAL = (
         "    part = M[at : at + 1000].toarray()",
         Case("from scipy import sparse", "D = similar(A).toarray()", says=("M = similar(A)",)),
     ),
+    LesserWay(
+        tuple(f"numpy.{name}" for name in ("ones", "full", "zeros", "empty", "arange", "linspace")),
+        "Make it float32, or keep it in a file",
+        "makes numbers of eight bytes where no dtype is given.",
+        "{to} = {function}({a0}, ..., dtype='float32')  # half of it; int8 or bool for small numbers and marks\n\n"
+        "{to} = np.memmap('scratch.dat', 'float32', 'w+', shape=shape)  # or in a file: filled some rows at a time",
+        Case("import numpy as np", "w = np.ones((rows, 1000))", says=("w = np.ones((rows, 1000), ..., dtype=",)),
+        lambda call, _death: bool(call.node.args) and call.argument("dtype") is None,
+    ),
 )

@@ -59,3 +59,16 @@ WAYS = (
         is_made_by("networkx.Graph", "networkx.DiGraph", "networkx.MultiGraph"),
     ),
 )
+
+GENERAL = (
+    LesserWay(
+        tuple(f"matplotlib.pyplot.{name}" for name in ("plot", "scatter", "hist", "bar", "stem", "fill_between")),
+        "Draw every hundredth, or count first: hist2d, np.histogram",
+        "makes a point, a line or a bar of each number, several times over.",
+        "{function}({of0}[::100], ...)  # the same of each array; a screen has two million points in all\n\n"
+        "import numpy as np\n\ncounts, edges = np.histogram({a0}, bins=200)  # or count first: 200 bars of any number\n"
+        "plt.stairs(counts, edges)",
+        Case("import matplotlib.pyplot as plt", "plt.scatter(xs, ys)", says=("plt.scatter(xs[::100]", "np.histogram(")),
+        lambda call, _death: bool(call.node.args),
+    ),
+)

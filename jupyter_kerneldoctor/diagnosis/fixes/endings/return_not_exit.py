@@ -167,7 +167,7 @@ def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Propos
         yield Proposal(
             edits,
             why,
-            title="Raise an exception in the worker, not `os._exit`: the cell gets its error",
+            title="Raise a RuntimeError in the worker, not `os._exit`: the cell gets it",
             instead=_RAISE,
         )
 

@@ -30,7 +30,7 @@ class CheckThePointer(Fix):
 
     id, title, causes = (
         "check-the-pointer",
-        "Check for NULL what C gave: an error, no crash",
+        "Check for NULL what C gave: a ValueError, no crash",
         ("segfault",),
     )
     unless_offered = frozenset({"ctypes-signatures", "keep-buffer-alive", "keep-cffi-memory", "check-allocation"})

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...code.origins import all_origins
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -12,6 +13,8 @@ _CHECK = (
     "wanted = {size}\nif wanted > {room}:  # the bytes that are there\n"
     "    raise ValueError(f'{{wanted:,}} bytes do not fit')"
 )
+
+_ORDER = "\n\n# a length that is read from a file: look at its byte order, too: '>I' is big-endian, '<I' little-endian"
 
 
 class FitTheCopy(Fix):
@@ -40,6 +43,11 @@ class FitTheCopy(Fix):
             "ctypes.memset(buf, 0, 10**9)",
             says=("wanted > ctypes.sizeof(buf)",),
         ),
+        Case(
+            "import ctypes\nbuf = ctypes.create_string_buffer(raw)\nn = ctypes.c_uint32.from_buffer(buf, at).value",
+            "text = ctypes.string_at(ctypes.addressof(buf) + at + 4, n)",
+            says=("wanted > ctypes.sizeof(buf) - at - 4", "byte order"),
+        ),
     ]
     SILENT = [
         Case("import ctypes\np = lib.find()", "ctypes.string_at(p, 9)"),  # the address may be wrong
@@ -54,19 +62,32 @@ class FitTheCopy(Fix):
             given = call.node.args
             if len(given) <= _SIZES[call.name] or not death.is_at_crash(call.node, call.scope):
                 continue
-            sources = given[: 2 if call.name.endswith("memmove") else 1]
-            rooms = [room for one in sources if (room := _room(one, call.scope, death)) is not None]
+            places = given[: 2 if call.name.endswith("memmove") else 1]
+            rooms = [room for one in places if (room := _room(one, call.scope, death)) is not None]
             if rooms:
                 room = rooms[0] if len(rooms) == 1 else f"min({', '.join(rooms)})"
-                size = call.scope.segment(given[_SIZES[call.name]])
+                wanted = given[_SIZES[call.name]]
+                size, sources = call.scope.segment(wanted), all_origins(wanted, call.scope, death.code)
                 why = f"{quote(call.text)} takes as many bytes as it is told, also beyond the end of what it is given."
-                yield Proposal((), why, snippet=_CHECK.format(size=size, room=room))
+                order = _ORDER if any(_is_read(one.node) for one in sources) else ""
+                yield Proposal((), why, snippet=_CHECK.format(size=size, room=room) + order)
+
+
+def _is_read(size: ast.expr) -> bool:
+    """Whether a number of bytes was read out of bytes itself."""
+    named = {one.attr for one in walk(size) if isinstance(one, ast.Attribute)}
+    return bool(named & {"from_buffer", "from_buffer_copy", "from_bytes", "unpack", "unpack_from"})
 
 
 def _room(address: ast.expr, scope: Scope, death: Death) -> str | None:
     """Return how many bytes there are at an address, as code; None where that is not the notebook's own memory."""
     for one, where in all_origins(address, scope, death.code):
         match one:
+            case ast.BinOp(op=ast.Add(), left=start, right=offset):
+                room = _room(start, where, death)
+                return room and f"{room} - {where.operand(offset)}"
+            case ast.Call(func=function, args=[array]) if death.code.qualified(function, where) == "ctypes.addressof":
+                return _room(array, where, death)
             case ast.Attribute(attr="data", value=ast.Attribute(attr="ctypes", value=array)):
                 return f"{where.segment(array)}.nbytes"
             case ast.Call(func=ast.Attribute(attr="data_as", value=ast.Attribute(attr="ctypes", value=array))):

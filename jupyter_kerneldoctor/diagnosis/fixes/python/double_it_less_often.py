@@ -3,11 +3,17 @@ from collections.abc import Iterator
 
 from ...code.literals import number
 from ...code.scopes import Loop, Scope
+from ...code.trees import walk
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...place import guilty_place
 from ...units import quote, size
 
 _MANY, _MOST = 16, 64
+_SUBSETS = (
+    "from itertools import chain, combinations\n\n"
+    "subsets = chain.from_iterable(combinations(items, n) for n in range(len(items) + 1))\n"
+    "for one in subsets:  # one at a time: 40 items have 1,099,511,627,776 of them\n    ..."
+)
 
 
 class DoubleItLessOften(Fix):
@@ -26,6 +32,9 @@ class DoubleItLessOften(Fix):
 
     FIRES = [
         Case("text = 'x' * 9", "while len(text) < 1 << 36:\n    text += text", line=2, says=("64.0 GiB", "`text`")),
+        Case(
+            "out = [[]]", "for x in items:\n    out += [one + [x] for one in out]", line=2, says=("combinations(items",)
+        ),
         Case(
             "import pandas as pd\ndf = pd.read_csv(p)",
             "for _ in range(30):\n    df = pd.concat([df, df])",
@@ -53,10 +62,20 @@ class DoubleItLessOften(Fix):
         where = death.code.cell_name(place.scope.cell)
         until = _until(loops[0], place.scope, death)
         why = f"{quote(place.text)} ({where}) makes `{name}` twice as large in each round{until}."
-        snippet = f"while len({name}) < 1_000_000:  # as many as are needed, or fewer rounds\n    {place.text}"
-        yield Proposal(
-            (), why, death.memory.missing_bytes, f"Double `{name}` less often: one round less is half", snippet
+        snippet, title = (
+            f"while len({name}) < 1_000_000:  # as many as are needed, or fewer rounds\n    {place.text}",
+            "",
         )
+        if _of_each_item(place.node, name):
+            title, snippet = "Take one after the other: itertools, no list of all", _SUBSETS
+        title = title or f"Double `{name}` less often: one round less is half"
+        yield Proposal((), why, death.memory.missing_bytes, title, snippet)
+
+
+def _of_each_item(node: ast.stmt, name: str) -> bool:
+    """Whether a new item is made of each that there is, and put beside them."""
+    made = (one.generators[0].iter for one in walk(node) if isinstance(one, ast.ListComp | ast.GeneratorExp))
+    return any(isinstance(one, ast.Name) and one.id == name for one in made)
 
 
 def _doubled(node: ast.stmt) -> str | None:
@@ -75,6 +94,16 @@ def _doubled(node: ast.stmt) -> str | None:
         case ast.Expr(
             value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend"), args=[ast.Name(id=added)])
         ) if name == added:
+            return name
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add()) if _of_each_item(node, name):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=kept), op=ast.Add())) if (
+            name == kept and _of_each_item(node, name)
+        ):
+            return name
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend"))) if _of_each_item(
+            node, name
+        ):
             return name
     return None
 

@@ -29,6 +29,7 @@ class WritePartsToAFile(Fix):
 
     FIRES = [
         Case("s = ''\nfor c in chunks:\n    s += f'{c}; '", line=3, says=("file.write(f'{c}; ')", "one text")),
+        Case("s = ''\nfor r in rows:\n    s = s + r", line=3, says=("file.write(r)",)),
         Case("d = b''\nwhile (c := s.recv(9)):\n    d += c", line=3, says=("'wb'", "file.write(c)")),
     ]
     SILENT = [
@@ -43,9 +44,13 @@ class WritePartsToAFile(Fix):
         at = guilty_place(death)
         for store in () if at is None else stores([at.scope]):
             match store.statement:
-                case ast.AugAssign(op=ast.Add(), target=ast.Name() | ast.Attribute() as text, value=value) if (
-                    at is not None and store.statement is at.node and store.scope.loops_around(at.node)
-                ):
+                case (
+                    ast.AugAssign(op=ast.Add(), target=ast.Name() | ast.Attribute() as text, value=value)
+                    | ast.Assign(
+                        targets=[ast.Name() | ast.Attribute()],
+                        value=ast.BinOp(op=ast.Add(), left=ast.Name() | ast.Attribute() as text, right=value),
+                    )
+                ) if at is not None and store.statement is at.node and store.scope.loops_around(at.node):
                     origins = (one.node for one in all_origins(text, store.scope, death.code))
                     names = (one for one in walk(value) if isinstance(one, ast.Name | ast.Attribute))
                     texts = [one.value for one in origins if isinstance(one, ast.Constant)]
