@@ -6,6 +6,10 @@ if ! "$1" -c "import sys; sys.exit(sys.version_info < (${least%.*}, ${least#*.})
   echo "Python $least or newer is needed, and \`$1\` is ${found:-not there}: install one and name it, as in \`make demo PYTHON=python$least\`." >&2
   exit 1
 fi
+if ! "$1" -c 'import ensurepip' 2>/dev/null; then
+  echo "\`$1\` cannot make an environment: on Debian and Ubuntu install what is missing with \`sudo apt install python3-venv\`." >&2
+  exit 1
+fi
 found=$(node --version 2>/dev/null)
 major=${found#v}
 if [ "${major%%.*}" -lt 20 ] 2>/dev/null || [ -z "$found" ]; then

@@ -16,7 +16,9 @@ def programs(tmp_path):
     """A PATH with a Python and a node that say to be of some version."""
 
     def make(python, node):
-        found = {"python3": f"echo {python}\nexit {int(python == '3.8.18')}", "node": f"echo {node}"}
+        version, _, lacks = python.partition(" without ")
+        refuses = f'case "$*" in *"import {lacks}"*) exit 1;; esac\n' if lacks else ""
+        found = {"python3": f"{refuses}echo {version}\nexit {int(python == '3.8.18')}", "node": f"echo {node}"}
         for name, script in found.items():
             if script != "echo None":
                 (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
@@ -31,6 +33,7 @@ def programs(tmp_path):
     ("python", "node", "said"),
     [
         ("3.8.18", "v22.1.0", ["Python 3.1", "`python3` is 3.8.18", "make demo PYTHON="]),
+        ("3.12.1 without ensurepip", "v22.1.0", ["cannot make an environment", "sudo apt install python3-venv"]),
         ("3.12.1", None, ["Node 20", "`node` is not there", "nodejs.org"]),
         ("3.12.1", "v16.20.2", ["Node 20", "`node` is v16.20.2", "nodejs.org"]),
         ("3.12.1", "v22.1.0", []),
