@@ -11,6 +11,7 @@ from . import (
     engines,
     exact_numbers,
     files,
+    learning,
     models,
     neighbours,
     networks,
@@ -43,6 +44,7 @@ WAYS = (
     *exact_numbers.WAYS,
     *models.WAYS,
     *networks.WAYS,
+    *learning.WAYS,
     *tensors.WAYS,
     *training.WAYS,
 )

@@ -55,6 +55,13 @@ def _embeds(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     return False
 
 
+def _makes_embedding(call: Call, death: Death) -> bool:
+    """Whether a layer is called as soon as it is made: `Embedding(n, 32)(x)`."""
+    function = call.node.func
+    name = death.code.qualified(function.func, call.scope) if isinstance(function, ast.Call) else None
+    return name in [f"{package}.Embedding" for package in _LAYERS]
+
+
 def _embeds_much(call: Call, death: Death) -> bool:
     """Whether the rows of PyTorch's embeddings account for a good part of what the cell took."""
     if not death.code.imports("torch") or call.node.args:
@@ -73,7 +80,7 @@ def _in_network(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the othe
 
 WAYS = (
     LesserWay(
-        (".fit", ".step", ".backward"),
+        (".fit", ".step", ".backward", *(f"{package}.Embedding" for package in _LAYERS), ".()"),
         "Number the ids that occur, and give the embedding a row for each of these",
         "trains an embedding with a row for each number up to the largest id, and the optimizer keeps more for each.",
         _PER_ID,
@@ -82,7 +89,7 @@ WAYS = (
             "m.fit(ids, y)",
             says=("np.unique(ids, return_inverse=True)", "IntegerLookup"),
         ),
-        _embeds,
+        lambda call, death: (call.name != ".()" or _makes_embedding(call, death)) and _embeds(call, death),
     ),
     LesserWay(
         (".step", ".backward"),

@@ -15,6 +15,10 @@ _NEIGHBORS = (
     "model = SpectralClustering(affinity='nearest_neighbors', n_neighbors=10)\nlabels = model.fit_predict({X})"
 )
 _HDBSCAN = "from sklearn.cluster import HDBSCAN\n\nlabels = HDBSCAN(min_cluster_size=20).fit_predict({X})"
+_KNN = (
+    "# each row with its nearest only, with your other arguments\n"
+    "model = LabelSpreading(kernel='knn', n_neighbors=7).fit({X}, {y})"
+)
 
 _INSTEAD = {
     "sklearn.decomposition.KernelPCA": _NYSTROEM,
@@ -27,7 +31,8 @@ _INSTEAD = {
     "sklearn.cluster.SpectralClustering": _NEIGHBORS,
     "sklearn.manifold.MDS": "from sklearn.manifold import TSNE\n\nZ = TSNE().fit_transform({X}[::10])  # a sample",
     "sklearn.manifold.Isomap": _NYSTROEM,
-    "sklearn.semi_supervised.LabelPropagation": _NYSTROEM,
+    "sklearn.semi_supervised.LabelPropagation": _KNN.replace("Spreading", "Propagation"),
+    "sklearn.semi_supervised.LabelSpreading": _KNN,
 }
 """Estimators that hold a number for each pair of rows, and what to take in their place."""
 _SAMPLED = (
@@ -74,8 +79,14 @@ class QuadraticEstimator(Fix):
             "labels = SpectralClustering(3).fit_predict(X)",
             says=("affinity='nearest_neighbors'",),
         ),
+        Case(
+            "from sklearn.semi_supervised import LabelSpreading\nmodel = LabelSpreading(gamma=0.2)",
+            "model.fit(X, y)",
+            says=("kernel='knn'",),
+        ),
     ]
     SILENT = [
+        Case("from sklearn.semi_supervised import LabelSpreading", "LabelSpreading(kernel='knn').fit(X, y)"),
         Case(
             "from sklearn.cluster import SpectralClustering", "SpectralClustering(affinity='nearest_neighbors').fit(X)"
         ),
@@ -95,6 +106,7 @@ class QuadraticEstimator(Fix):
             if (
                 data is None
                 or "neighbors" in unparse(made.argument("affinity") or ast.Constant(""))
+                or "knn" in unparse(made.argument("kernel", 0) or ast.Constant(""))
                 or isinstance(data, ast.Subscript)
                 or used.name in ("predict", "transform", "score", "predict_proba")
             ):

@@ -1,0 +1,333 @@
+"""Metrics, generation, ensembles, agents and searches: what is kept of all rows, steps or trials."""
+
+import ast
+from collections.abc import Mapping
+
+from ..case import Case
+from ..code.calls import last_name
+from ..code.literals import number
+from ..code.notebook import Call
+from ..code.origins import all_origins
+from ..code.trees import walk
+from ..death import Death
+from ..frameworks.torch import Kind, Tensors
+from .way import LesserWay, is_made_by, made_by
+
+_CURVES = ("AUROC", "AveragePrecision", "PrecisionRecallCurve", "ROC", "CatMetric")
+_OFF_POLICY = tuple(
+    f"{package}.{name}"
+    for package in ("stable_baselines3", "sb3_contrib")
+    for name in ("DQN", "SAC", "TD3", "DDPG", "QRDQN", "TQC")
+)
+_BEAMS, _FEW_BEAMS = ("num_beams", "num_return_sequences"), 8
+
+
+def _keeps_all(call: Call, death: Death) -> bool:
+    """Whether a metric of torchmetrics is brought up to date that keeps all scores: no thresholds are given."""
+    function = call.node.func
+    owner = function.value if isinstance(function, ast.Attribute) else function
+    names = [one for one in made_by(owner, call, death) if one.startswith(("torchmetrics.", "torcheval."))]
+    return any(one.endswith(_CURVES) for one in names) and not death.code.has_text("thresholds=")
+
+
+def _has_many_beams(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether many continuations of each text are followed, also where a dict of settings says so."""
+    if not death.code.imports("transformers"):
+        return False
+    given = [
+        word.value for scope in death.code.running for one in scope.calls for word in one.keywords if word.arg in _BEAMS
+    ]
+    for node in (one for scope in death.code.running for one in scope.nodes if isinstance(one, ast.Dict)):
+        pairs = zip(node.keys, node.values, strict=True)
+        given += [value for key, value in pairs if getattr(key, "value", None) in _BEAMS]
+    return any((number(one) or 0) >= _FEW_BEAMS for one in given)
+
+
+def _is_feature_pipeline(call: Call, death: Death) -> bool:
+    """Whether a pipeline is called that gives the vectors of all tokens as lists."""
+    if "transformers.pipeline" not in made_by(call.node.func, call, death):
+        return False
+    return any(
+        one.node.args and getattr(one.node.args[0], "value", "") == "feature-extraction"
+        for one in death.code.calls("transformers.pipeline")
+    )
+
+
+def _draws_rows(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
+    """Whether random numbers are drawn for many rows, which a loop takes one by one: `noise[j]`."""
+    if len(call.node.args) != 2 or not isinstance(call.statement, ast.Assign):
+        return False
+    names = call.scope.assigned_by(call.node)
+    for node in call.scope.nodes:
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=at)) if (
+                name in names and call.scope.loops_around(node)
+            ):
+                rows, columns = map(call.scope.segment, call.node.args)
+                return {"noise": name, "j": at, "rows": rows, "columns": columns}
+    return False
+
+
+def _of_a_data_set(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name the data set all of whose items are put into one tensor: `torch.stack([x for x, y in ds])`."""
+    match call.node.args[:1]:
+        case [ast.ListComp(generators=[ast.comprehension(target=ast.Tuple(), iter=ast.Name() as given)])]:
+            made = [one for one, _ in all_origins(given, call.scope, death.code) if isinstance(one, ast.Call)]
+            names = [death.code.described(one.func, call.scope) or "" for one in made]
+            classes = [death.code.definition(one.func, call.scope) for one in made]
+            bodies = [getattr(one.definition, "body", []) for one in classes if one is not None]
+            is_own = any(getattr(part, "name", "") == "__getitem__" for body in bodies for part in body)
+            is_set = is_own or any(one.startswith(("torchvision.datasets.", "torch.utils.data.")) for one in names)
+            loads = any(one.endswith("DataLoader") for one in names)
+            return {"ds": call.scope.segment(given)} if is_set and not loads else False
+    return False
+
+
+def _repeats_a_pass(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name the network whose results on the same rows are stacked again and again, as in Monte Carlo dropout."""
+    match call.node.args[:1]:
+        case [ast.ListComp(elt=item, generators=[ast.comprehension(target=target, iter=rounds)])]:
+            named = {one.id for one in walk(target) if isinstance(one, ast.Name)}
+            inner = [one for one in walk(item) if isinstance(one, ast.Call)]
+            is_network = any(Tensors(death.code).kind(one.func, call.scope) is Kind.MODULE for one in inner)
+            used = {one.id for one in walk(item) if isinstance(one, ast.Name)}
+            is_same = not named & used or (last_name(rounds.func) == "range" if isinstance(rounds, ast.Call) else False)
+            if is_network and is_same:
+                segment = call.scope.segment
+                return {"item": " ".join(segment(item).split()), "target": segment(target), "rounds": segment(rounds)}
+    return False
+
+
+def _samples_many(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether a distribution of PyTorch is asked for many samples: `.sample((100_000,))`."""
+    given = call.argument("sample_shape", 0)
+    if not death.code.imports("torch") or not isinstance(given, ast.Tuple | ast.List) or not given.elts:
+        return False
+    return {"count": call.scope.segment(given.elts[0]), "method": call.name.removeprefix(".")}
+
+
+def _predicts_in_a_loop(call: Call, death: Death) -> bool:
+    """Whether Keras predicts in each round of a loop, so that what a call leaves behind adds up."""
+    of_keras = any(map(death.code.imports, ("keras", "tensorflow")))
+    loops = [one for one in call.scope.loops_around(call.node) if not isinstance(one, ast.AsyncFor)]
+    return of_keras and bool(loops) and death.growth.goes_on and death.growth.container is None
+
+
+WAYS = (
+    LesserWay(
+        (".update", ".compute", ".()"),
+        "Count the scores in bins as they come: thresholds=200",
+        "keeps each score and each target until `compute()`.",
+        "metric = BinaryAUROC(thresholds=200)  # counts in 200 bins: always the same memory\n\n"
+        "# or of each picture by itself: metric.compute(), then metric.reset()",
+        Case(
+            "import torch\nfrom torchmetrics.classification import BinaryAUROC\nauroc = BinaryAUROC()",
+            "for x, y in xs:\n    auroc.update(net(x), y)",
+            line=2,
+            says=("thresholds=200", "reset()"),
+        ),
+        _keeps_all,
+    ),
+    LesserWay(
+        (".generate",),
+        "Follow fewer continuations, of fewer texts at a time: num_beams=4",
+        "keeps keys and values of every token for each text times each beam.",
+        "out = {owner}.generate({a0}, num_beams=4)  # with your other arguments: memory grows with the beams\n\n"
+        "for part in {of0}.split(4):  # and with the texts of a batch\n    out = {owner}.generate(part, num_beams=4)",
+        Case(
+            "from transformers import GPT2LMHeadModel\nm = GPT2LMHeadModel(c)",
+            "out = m.generate(ids, num_beams=40)",
+            says=("num_beams=4", "ids.split(4)"),
+        ),
+        _has_many_beams,
+    ),
+    LesserWay(
+        (".()",),
+        "Keep of each text one vector: an array, not lists of all tokens",
+        "gives a Python number for each of the values of each token of every text.",
+        "vectors = []\nfor start in range(0, len({a0}), 16):\n"
+        "    for out in {owner}({of0}[start:start + 16], return_tensors=True):  # a tensor: 4 bytes for a value\n"
+        "        vectors.append(out[0, 0].numpy().copy())  # the first token's; or out[0].mean(0)\n"
+        "vectors = np.stack(vectors)",
+        Case(
+            "from transformers import pipeline\nextract = pipeline('feature-extraction', model=bert)",
+            "outs = extract(texts)",
+            says=("extract(texts[start:start + 16], return_tensors=True)",),
+        ),
+        _is_feature_pipeline,
+    ),
+    LesserWay(
+        ("torch.randn", "torch.rand"),
+        "Draw each row when it is needed, from a number of its own: a seed",
+        "draws the numbers of all rows at once, and a loop takes one row after the other.",
+        "def draw({j}):  # the same numbers for the same {j}, whenever they are asked for\n"
+        "    return torch.randn({columns}, generator=torch.Generator().manual_seed({j}))\n\n"
+        "update = torch.zeros({columns})\n"
+        "for {j} in range({rows}):  # in place of {noise}[{j}], and of a product with {noise}\n"
+        "    update += weight[{j}] * draw({j})",
+        Case(
+            "import torch",
+            "noise = torch.randn(npop, w.numel())\nfor j in range(npop):\n    r[j] = score(w + noise[j])",
+            line=1,
+            says=("torch.randn(w.numel(), generator=", "range(npop)", "in place of noise[j]"),
+        ),
+        _draws_rows,
+    ),
+    LesserWay(
+        ("torch.stack", "torch.cat"),
+        "Add the passes up as they come: a sum, and a sum of squares",
+        "keeps the results of all passes, where their mean and spread are wanted.",
+        "total = squares = 0\nfor {target} in {rounds}:\n    with torch.no_grad():\n        one = {item}\n"
+        "    total, squares = total + one, squares + one ** 2\nn = len({rounds})\n"
+        "mean, std = total / n, (squares / n - (total / n) ** 2).clamp(min=0).sqrt()",
+        Case(
+            "import torch\nnet = torch.nn.Linear(9, 9)",
+            "p = torch.stack([net(x).softmax(1) for _ in range(500)])",
+            says=("one = net(x).softmax(1)", "squares / n"),
+        ),
+        _repeats_a_pass,
+    ),
+    LesserWay(
+        ("torch.stack", "torch.cat"),
+        "Take batches from a loader: no tensor of all items",
+        "loads and keeps every item of the data set at once.",
+        "loader = torch.utils.data.DataLoader({ds}, batch_size=64)\ncount, total, squares = 0, 0, 0\n"
+        "for x, y in loader:  # of each batch what is needed: here for the mean and the spread of each channel\n"
+        "    count += len(x)\n    total = total + x.mean((2, 3)).sum(0)\n"
+        "    squares = squares + (x ** 2).mean((2, 3)).sum(0)",
+        Case(
+            "import torch\nfrom torchvision import datasets\nds = datasets.CIFAR10('a')",
+            "X = torch.stack([x for x, y in ds])",
+            says=("DataLoader(ds, batch_size=64)",),
+        ),
+        _of_a_data_set,
+    ),
+    LesserWay(
+        (".sample", ".rsample"),
+        "Draw some samples at a time, and keep only what is worked out of them",
+        "draws all samples at once.",
+        "total = 0\nfor _ in range({count} // 1000):  # 1,000 at a time\n"
+        "    total = total + f({owner}.{method}((1000,))).sum(0)\nmean = total / {count}",
+        Case(
+            "import torch\nq = torch.distributions.Normal(m, s)",
+            "z = q.rsample((100_000,))",
+            says=("q.rsample((1000,))", "100_000 // 1000"),
+        ),
+        _samples_many,
+    ),
+    LesserWay(
+        (
+            *(f"sentence_transformers.util.{name}" for name in ("cos_sim", "pytorch_cos_sim", "dot_score")),
+            *("torch.cartesian_prod", "torch.combinations", "torch.triu_indices", "torch.tril_indices"),
+        ),
+        "Look for the nearest few of each: no table of all pairs",
+        "makes a number, or more, for each pair of rows.",
+        "from sentence_transformers import util\n\n"
+        "hits = util.semantic_search(queries, corpus, top_k=10)  # in blocks; keeps ten of each\n\n"
+        "for i, row in enumerate(corpus):  # or one row after the other\n"
+        "    scores = corpus[i + 1:] @ row  # of those that follow",
+        Case(
+            "from sentence_transformers import util",
+            "S = util.cos_sim(E, E)",
+            says=("semantic_search", "top_k=10"),
+        ),
+    ),
+    LesserWay(
+        ("torch.nn.functional.unfold", "tensorflow.image.extract_patches"),
+        "Let a convolution or a pooling go over the picture: no copies of its patches",
+        "copies each pixel as often as a patch has pixels.",
+        "out = torch.nn.functional.conv2d({a0}, weight)  # a sum over each patch; avg_pool2d for its mean\n\n"
+        "for part in {of0}.split(1):  # or the patches of one picture at a time\n    patches = {function}(part, ...)",
+        Case("import torch.nn.functional as F", "p = F.unfold(x, 15)", says=("conv2d(x, weight)", "x.split(1)")),
+    ),
+    LesserWay(
+        (".learn", *_OFF_POLICY),
+        "Let the agent remember fewer steps: buffer_size",
+        "has room for a million steps, with two observations each, which fills as it learns.",
+        "model = DQN('CnnPolicy', env, buffer_size=50_000)  # uint8 frames of 84 x 84 x 4: 56 KB a step\n"
+        "# optimize_memory_usage=True keeps each observation once",
+        Case(
+            "from stable_baselines3 import DQN\nmodel = DQN('CnnPolicy', env)",
+            "model.learn(1_000_000)",
+            says=("buffer_size=50_000",),
+        ),
+        is_made_by(*_OFF_POLICY),
+    ),
+    LesserWay(
+        (".optimize",),
+        "Keep no model of a trial: free it, and write the best to a file",
+        "goes through the trials, of which each leaves something behind.",
+        "def objective(trial):\n    model = train(trial)\n    score = evaluate(model)\n"
+        "    torch.save(model.state_dict(), f'trial-{{trial.number}}.pt')  # not trial.set_user_attr('model', model)\n"
+        "    return float(score)  # a number, no tensor\n\n"
+        "{owner}.optimize(objective, n_trials=100, gc_after_trial=True)",
+        Case(
+            "import optuna\nstudy = optuna.create_study()",
+            "study.optimize(objective, n_trials=500)",
+            says=("gc_after_trial=True", "study.optimize"),
+        ),
+        is_made_by("optuna.create_study", "optuna.load_study"),
+    ),
+    LesserWay(
+        (".attribute", ".shap_values"),
+        "Explain some rows at a time, in parts: internal_batch_size",
+        "takes each row through the network once for each step, all at once.",
+        "parts = [{owner}.attribute(part, n_steps=50, internal_batch_size=16)  # with your other arguments\n"
+        "         for part in {of0}.split(8)]\nattributions = torch.cat(parts)",
+        Case(
+            "import torch\nfrom captum.attr import IntegratedGradients\nig = IntegratedGradients(net)",
+            "a = ig.attribute(x, target=1, n_steps=500)",
+            says=("internal_batch_size=16", "x.split(8)"),
+        ),
+        lambda call, death: any(
+            one.startswith("captum.") for one in made_by(getattr(call.node.func, "value", call.node), call, death)
+        ),
+    ),
+    LesserWay(
+        (".fit_resample",),
+        "Give the rare class more weight: no rows made up for it",
+        "makes as many rows of the rare class as the common one has, beside all that there are.",
+        "model = HistGradientBoostingClassifier(class_weight='balanced')  # no new rows\n\n"
+        "X, y = SMOTE(sampling_strategy=0.2).fit_resample({of0}[::5], {of1}[::5])  # or fewer, of a part",
+        Case(
+            "from imblearn.over_sampling import SMOTE\nsm = SMOTE()",
+            "X2, y2 = sm.fit_resample(X, y)",
+            says=("class_weight='balanced'", "fit_resample(X[::5], y[::5])"),
+        ),
+    ),
+    LesserWay(
+        ("torch_geometric.utils.to_dense_adj", "dgl.DGLGraph.adjacency_matrix"),
+        "Keep only the edges: a sparse matrix",
+        "has a number for each pair of nodes, nearly all of them zero.",
+        "A = torch.sparse_coo_tensor({a0}, torch.ones({a0}.shape[1]), (n, n))  # only the edges; n: the nodes\n"
+        "y = torch.sparse.mm(A, x)",
+        Case(
+            "from torch_geometric.utils import to_dense_adj",
+            "A = to_dense_adj(edge_index)",
+            says=("torch.sparse_coo_tensor(edge_index",),
+        ),
+    ),
+    LesserWay(
+        ("xgboost.DMatrix", "xgboost.QuantileDMatrix", "lightgbm.Dataset", "catboost.Pool"),
+        "Give it float32, and bins in place of all values: QuantileDMatrix",
+        "copies the whole table in a form of its own, beside the table.",
+        "X32 = {of0}.astype('float32')  # half of it, before; then: del {a0}\n"
+        "data = xgboost.QuantileDMatrix(X32, label=y, max_bin=256)  # one byte for a value, with tree_method='hist'\n"
+        "# LightGBM: lightgbm.Dataset(X32, y, params={{'max_bin': 63}}, free_raw_data=True)",
+        Case("import xgboost as xgb", "d = xgb.DMatrix(X, label=y)", says=("X.astype('float32')", "QuantileDMatrix")),
+    ),
+    LesserWay(
+        (".predict",),
+        "Call the model itself in a loop: model(x)",
+        "is made for many rows at once, and leaves something behind in each round of a loop.",
+        "out = {owner}({a0}, training=False).numpy()  # one call for each round\n\n"
+        "outs = {owner}.predict(np.concatenate(inputs), batch_size=64)  # or one call for all, outside of the loop",
+        Case(
+            "import keras\nnet = keras.Sequential()",
+            "for x in xs:\n    y = net.predict(x)\n    act(y)",
+            line=2,
+            says=("net(x, training=False)",),
+        ),
+        _predicts_in_a_loop,
+    ),
+)
