@@ -128,7 +128,7 @@ def grew_elsewhere(death: Death) -> bool:
     for scope in death.code.running:
         for one in backward_calls(scope.node, scope):
             around = scope.loops_around(one.node)
-            node = around[-1] if around else scope.tree.statements[one.node] if scope.is_cell else scope.node
+            node = around[0] if around else scope.tree.statements[one.node] if scope.is_cell else scope.node
             places.append(None if isinstance(node, ast.Module | ast.Lambda) else grew_in(death, node, scope))
     places += [grew_in(death, call, scope) for call, scope in training_calls(death.code)]
     return bool(places) and all(one is False for one in places)

@@ -5,6 +5,7 @@ An entry stands in the file of its field; `WAYS` has all of them. The first that
 """
 
 from . import (
+    agents,
     alignment,
     all_at_once,
     arrays,
@@ -44,6 +45,7 @@ WAYS = (
     *exact_numbers.WAYS,
     *models.WAYS,
     *networks.WAYS,
+    *agents.WAYS,
     *learning.WAYS,
     *tensors.WAYS,
     *training.WAYS,

@@ -1,4 +1,4 @@
-"""Metrics, generation, ensembles, agents and searches: what is kept of all rows, steps or trials."""
+"""Metrics, generation, samples and passes of networks: what is kept of all rows."""
 
 import ast
 from collections.abc import Mapping
@@ -11,14 +11,9 @@ from ..code.origins import all_origins
 from ..code.trees import walk
 from ..death import Death
 from ..frameworks.torch import Kind, Tensors
-from .way import LesserWay, is_made_by, made_by
+from .way import LesserWay, made_by
 
 _CURVES = ("AUROC", "AveragePrecision", "PrecisionRecallCurve", "ROC", "CatMetric")
-_OFF_POLICY = tuple(
-    f"{package}.{name}"
-    for package in ("stable_baselines3", "sb3_contrib")
-    for name in ("DQN", "SAC", "TD3", "DDPG", "QRDQN", "TQC")
-)
 _BEAMS, _FEW_BEAMS = ("num_beams", "num_return_sequences"), 8
 
 
@@ -104,13 +99,6 @@ def _samples_many(call: Call, death: Death) -> bool | Mapping[str, str]:
     if not death.code.imports("torch") or not isinstance(given, ast.Tuple | ast.List) or not given.elts:
         return False
     return {"count": call.scope.segment(given.elts[0]), "method": call.name.removeprefix(".")}
-
-
-def _predicts_in_a_loop(call: Call, death: Death) -> bool:
-    """Whether Keras predicts in each round of a loop, so that what a call leaves behind adds up."""
-    of_keras = any(map(death.code.imports, ("keras", "tensorflow")))
-    loops = [one for one in call.scope.loops_around(call.node) if not isinstance(one, ast.AsyncFor)]
-    return of_keras and bool(loops) and death.growth.goes_on and death.growth.container is None
 
 
 WAYS = (
@@ -239,95 +227,5 @@ WAYS = (
         "out = torch.nn.functional.conv2d({a0}, weight)  # a sum over each patch; avg_pool2d for its mean\n\n"
         "for part in {of0}.split(1):  # or the patches of one picture at a time\n    patches = {function}(part, ...)",
         Case("import torch.nn.functional as F", "p = F.unfold(x, 15)", says=("conv2d(x, weight)", "x.split(1)")),
-    ),
-    LesserWay(
-        (".learn", *_OFF_POLICY),
-        "Let the agent remember fewer steps: buffer_size",
-        "has room for a million steps, with two observations each, which fills as it learns.",
-        "model = DQN('CnnPolicy', env, buffer_size=50_000)  # uint8 frames of 84 x 84 x 4: 56 KB a step\n"
-        "# optimize_memory_usage=True keeps each observation once",
-        Case(
-            "from stable_baselines3 import DQN\nmodel = DQN('CnnPolicy', env)",
-            "model.learn(1_000_000)",
-            says=("buffer_size=50_000",),
-        ),
-        is_made_by(*_OFF_POLICY),
-    ),
-    LesserWay(
-        (".optimize",),
-        "Keep no model of a trial: free it, and write the best to a file",
-        "goes through the trials, of which each leaves something behind.",
-        "def objective(trial):\n    model = train(trial)\n    score = evaluate(model)\n"
-        "    torch.save(model.state_dict(), f'trial-{{trial.number}}.pt')  # not trial.set_user_attr('model', model)\n"
-        "    return float(score)  # a number, no tensor\n\n"
-        "{owner}.optimize(objective, n_trials=100, gc_after_trial=True)",
-        Case(
-            "import optuna\nstudy = optuna.create_study()",
-            "study.optimize(objective, n_trials=500)",
-            says=("gc_after_trial=True", "study.optimize"),
-        ),
-        is_made_by("optuna.create_study", "optuna.load_study"),
-    ),
-    LesserWay(
-        (".attribute", ".shap_values"),
-        "Explain some rows at a time, in parts: internal_batch_size",
-        "takes each row through the network once for each step, all at once.",
-        "parts = [{owner}.attribute(part, n_steps=50, internal_batch_size=16)  # with your other arguments\n"
-        "         for part in {of0}.split(8)]\nattributions = torch.cat(parts)",
-        Case(
-            "import torch\nfrom captum.attr import IntegratedGradients\nig = IntegratedGradients(net)",
-            "a = ig.attribute(x, target=1, n_steps=500)",
-            says=("internal_batch_size=16", "x.split(8)"),
-        ),
-        lambda call, death: any(
-            one.startswith("captum.") for one in made_by(getattr(call.node.func, "value", call.node), call, death)
-        ),
-    ),
-    LesserWay(
-        (".fit_resample",),
-        "Give the rare class more weight: no rows made up for it",
-        "makes as many rows of the rare class as the common one has, beside all that there are.",
-        "model = HistGradientBoostingClassifier(class_weight='balanced')  # no new rows\n\n"
-        "X, y = SMOTE(sampling_strategy=0.2).fit_resample({of0}[::5], {of1}[::5])  # or fewer, of a part",
-        Case(
-            "from imblearn.over_sampling import SMOTE\nsm = SMOTE()",
-            "X2, y2 = sm.fit_resample(X, y)",
-            says=("class_weight='balanced'", "fit_resample(X[::5], y[::5])"),
-        ),
-    ),
-    LesserWay(
-        ("torch_geometric.utils.to_dense_adj", "dgl.DGLGraph.adjacency_matrix"),
-        "Keep only the edges: a sparse matrix",
-        "has a number for each pair of nodes, nearly all of them zero.",
-        "A = torch.sparse_coo_tensor({a0}, torch.ones({a0}.shape[1]), (n, n))  # only the edges; n: the nodes\n"
-        "y = torch.sparse.mm(A, x)",
-        Case(
-            "from torch_geometric.utils import to_dense_adj",
-            "A = to_dense_adj(edge_index)",
-            says=("torch.sparse_coo_tensor(edge_index",),
-        ),
-    ),
-    LesserWay(
-        ("xgboost.DMatrix", "xgboost.QuantileDMatrix", "lightgbm.Dataset", "catboost.Pool"),
-        "Give it float32, and bins in place of all values: QuantileDMatrix",
-        "copies the whole table in a form of its own, beside the table.",
-        "X32 = {of0}.astype('float32')  # half of it, before; then: del {a0}\n"
-        "data = xgboost.QuantileDMatrix(X32, label=y, max_bin=256)  # one byte for a value, with tree_method='hist'\n"
-        "# LightGBM: lightgbm.Dataset(X32, y, params={{'max_bin': 63}}, free_raw_data=True)",
-        Case("import xgboost as xgb", "d = xgb.DMatrix(X, label=y)", says=("X.astype('float32')", "QuantileDMatrix")),
-    ),
-    LesserWay(
-        (".predict",),
-        "Call the model itself in a loop: model(x)",
-        "is made for many rows at once, and leaves something behind in each round of a loop.",
-        "out = {owner}({a0}, training=False).numpy()  # one call for each round\n\n"
-        "outs = {owner}.predict(np.concatenate(inputs), batch_size=64)  # or one call for all, outside of the loop",
-        Case(
-            "import keras\nnet = keras.Sequential()",
-            "for x in xs:\n    y = net.predict(x)\n    act(y)",
-            line=2,
-            says=("net(x, training=False)",),
-        ),
-        _predicts_in_a_loop,
     ),
 )
