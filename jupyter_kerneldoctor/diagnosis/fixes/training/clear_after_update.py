@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ...edits import Changes, EditRefusedError, insert_after
+from ...edits import Changes, EditRefusedError, indent_unit, insert_after
 from ...examples import MIB
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.rollouts import Rollout, calls_of_learner, clearing_method, rollout_of
@@ -123,4 +123,5 @@ def _cleared(found: Rollout, death: Death) -> Changes:
         raise EditRefusedError("`kept` is another variable")
     lists = ", ".join(f"{owner}.{one.rpartition('.')[2]}" for one in found.lists)
     lists += "," if len(found.lists) == 1 else ""
-    return insert_after(caller, statement, f"for kept in ({lists}):", "    kept.clear()")
+    unit = indent_unit(caller, statement)
+    return insert_after(caller, statement, f"for kept in ({lists}):", f"{unit}kept.clear()")
