@@ -25,7 +25,7 @@ from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
 from .code.endless_loops import EndlessLoop
 from .code.literals import number
-from .code.notebook import Call
+from .code.notebook import Call, Notebook
 from .code.scopes import Scope as CodeScope
 from .code.shell import Aim
 from .code.signal_targets import Sending, sendings
@@ -179,6 +179,8 @@ class Death(DeathSite):
         """Return the statement of any cell that arranged for the end: a timer, a handler, a call for a thread."""
         if cause.family == Family.NATIVE_CRASH and not cause.general and not self.user_frames and self.small_stacks:
             return statement_with(self.code, self.small_stacks.node, self.small_stacks.scope)
+        if cause.family == Family.NATIVE_CRASH and not self.user_frames:
+            return self.find(self._call_into_the_crash)
         if cause.family != Family.OWN_END or cause.general or self.signal == "SIGTRAP":
             return None
         if self.deferred_calls:
@@ -187,6 +189,14 @@ class Death(DeathSite):
         if self.lost_handler is not None:
             return statement_with(self.code, self.lost_handler.node, self.lost_handler.scope)
         return None if self.timer is None else statement_at(self.code, self.timer.cell, self.timer.line)
+
+    def _call_into_the_crash(self, code: Notebook) -> Statement | None:
+        """Return the one statement that calls the library whose own thread crashed; None where there are several."""
+        frames = () if self.traceback is None else self.traceback.current.frames
+        libraries = {one.module for one in frames if "-packages/" in one.file}
+        calls = {one.statement: one for one in code.running.calls() if one.name.partition(".")[0] in libraries}
+        found = [statement_with(code, one.node, one.scope) for one in calls.values()]
+        return found[0] if len(found) == 1 else None
 
     def _fits_the_end(self, call: EndingCall) -> bool:
         if call.kind == "signal":

@@ -184,3 +184,17 @@ def test_the_list_that_keeps_trained_models_is_to_blame_not_the_training():
     found = diagnose(recorded)
     assert found.statement.line == 4
     assert found.grown[0].name == "runs"
+
+
+def test_a_thread_of_a_library_that_crashed_without_code_of_the_user_is_that_of_its_only_call():
+    """Where several threads crash at once, faulthandler shows one of them, and not the one that runs the cells."""
+    opened = ("/env/lib/python3.11/site-packages/xarray/backends/api.py", 625, "open_dataset")
+    started = ("/usr/lib/python3.11/threading.py", 1002, "_bootstrap")
+    crash = crash_report("Segmentation fault", opened, started)
+    only = "import xarray as xr\nfor n in range(9):\n    ds = xr.open_mfdataset(paths, parallel=True)\n    print(ds)"
+
+    one = diagnose(recording(only, signal="SIGSEGV", crash=crash))
+    several = diagnose(recording(f"{only}\nds = xr.open_dataset(paths[0])", signal="SIGSEGV", crash=crash))
+
+    assert one.statement.source.strip() == "ds = xr.open_mfdataset(paths, parallel=True)"
+    assert several.statement is None
