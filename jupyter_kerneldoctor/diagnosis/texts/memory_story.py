@@ -180,6 +180,9 @@ def _limit(death: Death) -> Iterator[str]:
         yield sentence(f"{memory.limit_clause}{most}.")
     elif full:
         yield "Most of the memory allowed was in use before the cell began."
+    reserved = 0 if memory.refusal is None else memory.refusal.used_bytes or 0
+    if reserved > _ABOVE * (memory.peak_bytes or reserved):
+        yield f"That limit counts what is reserved, used or not: {size(reserved)} at the last measurement."
     if above:
         yield "A process can hold more than the limit: library files that it shares with other programs hardly count."
 

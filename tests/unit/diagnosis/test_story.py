@@ -9,7 +9,15 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.memory_shape import left_behind
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.recording.events import FileSystem, Held, NamedObject, Namespace, Neighbour, SystemState
+from jupyter_kerneldoctor.recording.events import (
+    FileSystem,
+    Held,
+    NamedObject,
+    Namespace,
+    Neighbour,
+    Rlimit,
+    SystemState,
+)
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.samples import Sample
 
@@ -30,6 +38,16 @@ def killed(*sources, memory, cells=(), group=FULL, **more):
 def told(recorded):
     answer = diagnose(recorded)
     return answer.memory_shape, answer.story
+
+
+@pytest.mark.parametrize(("reserved", "is_said"), [(990 * MIB, True), (515 * MIB, False)])
+def test_a_limit_that_counts_what_is_reserved_is_explained_where_less_was_used(reserved, is_said):
+    limit = reserved + 10 * MIB
+    state = SystemState(-0.1, "end", rlimits={"DATA": Rlimit(limit)}, data_bytes=reserved)
+    growing = tuple(number * 10 * MIB for number in range(5, 52))
+    _, story = told(recording("pd.read_csv(path)", signal="SIGSEGV", system_states=[state], memory=growing))
+
+    assert ("counts what is reserved, used or not: 990 MiB at the last measurement." in story) is is_said
 
 
 def test_what_was_needed_what_was_held_and_who_had_left_it():
