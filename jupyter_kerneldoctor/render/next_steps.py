@@ -46,7 +46,7 @@ def _run_again(doc: Document) -> str:
         is_of_code = doc["fixes"] and doc["causes"][0]["family"] in _OF_CODE
         return f"Make one of the changes above, then run {again}" if is_of_code else f"Run {again}"
     first = f"Change {'cell' if len(counts) == 1 else 'cells'} {enumeration(counts)} as shown above, then run {again}"
-    return f"{first} `jupyter kerneldoctor try {one_line(doc['recording'])}` tells before whether that helps."
+    return f"{first} To see first whether that helps: `jupyter kerneldoctor try {one_line(doc['recording'])}`."
 
 
 def _explanation(doc: Document) -> str:

@@ -263,8 +263,8 @@ def not_known(doc: Document) -> list[str]:
 
 
 def less_likely(doc: Document) -> list[str]:
-    """Return a sentence for each other cause that was considered."""
-    return [f"Less likely: {other['title']}." for other in doc["causes"][1:]]
+    """Return a sentence for each other cause that was considered; that nothing is wrong is none."""
+    return [f"Less likely: {other['title']}." for other in doc["causes"][1:] if other.get("family") != "alive"]
 
 
 def folded_count(doc: Document) -> str | None:

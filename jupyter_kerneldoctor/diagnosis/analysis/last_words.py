@@ -151,8 +151,9 @@ def plugin_of_another_qt(text: str) -> str | None:
 
 
 def last_line(text: str) -> str | None:
-    """Return the last line that is not blank."""
-    return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), None)
+    """Return the last line that says anything: not that Python can no longer tell of an error."""
+    lines = (line.strip() for line in reversed(text.split("\n")))
+    return next((line for line in lines if line and line != "lost sys.stderr"), None)
 
 
 @lru_cache(maxsize=8)

@@ -85,7 +85,7 @@ class Hang(Cause):
             tip = "In a repeated group something is repeated, too: each further character doubles the ways to try."
         elif (lasted_s := busy.waits_for_group_s) is not None:
             found = Certainty.LIKELY, f"{name} has been looking for the other processes of its group"
-            tip = "It has started none of them, and goes on only when they have joined."
+            tip = "The notebook has started none of them, and the call returns only when they have joined."
         elif (lasted_s := busy.waits_for_tasks_s) is not None and (
             wanted := wanted_resources(death.recording, busy.looks[-1].children)
         ) is not None:

@@ -142,4 +142,4 @@ def _stood_still(death: Death) -> Iterator[Evidence]:
 
 def _nobody_watched(death: Death) -> Iterator[Evidence]:
     if not death.server_watched:
-        yield Evidence("If you restarted the kernel yourself, this is that restart: no server has reported one.")
+        yield Evidence("A restart by you would look the same: no Jupyter server was there to report one.")

@@ -147,8 +147,9 @@ def _room_left(shm: FileSystem | None) -> Iterator[Evidence]:
     if shm is None or shm.free_bytes is None:
         return
     path, total = quote(shm.path), "" if shm.total_bytes is None else f" of {size(shm.total_bytes)}"
-    if shm.free_bytes == shm.total_bytes:
-        text = f"Shared memory, {path}, has {size(shm.free_bytes)} in all; a look at it later found it empty again."
+    if shm.total_bytes is not None and shm.free_bytes > shm.total_bytes // 2:
+        free = f"a look at it later found {size(shm.free_bytes)} free again"
+        text = f"Shared memory, {path}, has {size(shm.total_bytes)} in all; {free}."
     else:
         text = f"Shared memory, {path}, had {size(shm.free_bytes)}{total} left."
     yield Evidence(text, shm.free_bytes, "bytes", f"statvfs {shm.path}")

@@ -151,10 +151,10 @@ def _counts(state: Environment) -> Iterator[Evidence]:
         yield Evidence(text, space, "bytes", "/proc/PID/limits and /proc/PID/status")
         yield Evidence("Each thread reserves address space for its stack, 8 MiB as a rule.", source="pthread_create(3)")
     if current is not None and limit is not None:
-        text = f"{current} processes and threads existed here, of {limit} allowed."
+        text = f"{current} processes and threads existed here at the last measurement, of {limit} allowed."
         yield Evidence(text, current, "processes", "pids.current and pids.max")
     limit_of_user, threads = state.soft_limit("NPROC"), state.known.threads
-    if limit_of_user is not None:
+    if limit_of_user is not None and (limit is None or limit_of_user <= limit):
         text = f"This user may have {limit_of_user} processes and threads (`ulimit -u`, RLIMIT_NPROC)."
         yield Evidence(text, limit_of_user, "processes", "/proc/PID/limits")
     if threads is not None:

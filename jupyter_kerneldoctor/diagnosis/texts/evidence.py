@@ -112,7 +112,7 @@ def last_measurement(death: Death) -> Iterator[Evidence]:
     if last.cgroup_bytes is not None and death.memory.has_group_limit and death.memory.limit_bytes:
         used = of_size(last.cgroup_bytes, death.memory.limit_bytes)
         name = death.memory.group_name
-        using = f"Of the memory allowed, {used} was in use" if name is None else f"{sentence(name)} was using {used}"
+        using = f"Memory in use was {used}" if name is None else f"{sentence(name)} was using {used}"
         yield Evidence(f"{using}{when}.", last.cgroup_bytes, "bytes", "samples")
     if last.rss_bytes is not None:
         yield Evidence(f"The kernel process held {size(last.rss_bytes)}{when}.", last.rss_bytes, "bytes", "samples")

@@ -52,7 +52,7 @@ def _beginning(death: Death, found: Shape) -> Iterator[str]:
     took = f" in {duration(found.took_s)}" if found.took_s is not None else ""
     left = sum(one.bytes for one in found.left)
     if left > max(WORTH_TELLING_BYTES, _MENTION * found.before_bytes) and (growth or needed):
-        yield f"{name} began with {before} in use, of which {_cells(found.left)} had left {size(left)}."
+        yield f"{name} began with {before} in use, {size(left)} of it left by {_cells(found.left)}."
         yield f"It needed at least {size(max(growth, needed))} more."
     elif growth < WORTH_TELLING_BYTES:
         yield f"{name} began with {before} in use and needed at least {size(needed)} more."

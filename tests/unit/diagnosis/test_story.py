@@ -72,8 +72,8 @@ def test_what_was_needed_what_was_held_and_who_had_left_it():
             namespaces=[Namespace(-12.0, 6, objects)],
         )
     )
-    assert "Cell [7] began with 4.6 GiB in use, of which " in story
-    assert "cells [1], [2] and [5] had left 4.5 GiB. It needed at least 3.4 GiB more." in story
+    assert "Cell [7] began with 4.6 GiB in use, " in story
+    assert "4.5 GiB of it left by cells [1], [2] and [5]. It needed at least 3.4 GiB more." in story
     assert (
         "The largest variables then were `df` (DataFrame of 1000000 x 40, 2.1 GiB), "
         "`losses` (list of 400 Tensor, 1.2 GiB) and `Out[5]` (ndarray of 80000000, 600 MiB)." in story
@@ -98,7 +98,7 @@ def test_two_measurements_are_no_steady_growth():
 def test_a_full_house():
     shape, story = told(killed("x = load()", "f()", memory=(7 * GIB, 7900 * MIB), cells=[(100 * MIB, 7 * GIB)]))
     assert shape == "full-house"
-    assert "of which cell [1] had left 6.9 GiB." in story
+    assert "6.9 GiB of it left by cell [1]." in story
 
 
 def test_zeros_that_a_later_cell_fills():

@@ -80,7 +80,7 @@ def test_the_story_of_a_staircase():
         for number, cell in enumerate(earlier)
     )
     assert diagnose(replace(recorded, cells=(*stairs, last))).story.startswith(
-        "Cell [6] began with 1.5 GiB in use, of which cells [1], [2], [3] and 2 more had left 1.5 GiB. "
+        "Cell [6] began with 1.5 GiB in use, 1.5 GiB of it left by cells [1], [2], [3] and 2 more. "
         "It needed at least 528 MiB more."
     )
 

@@ -143,6 +143,11 @@ def test_other_causes_are_less_likely_without_a_number(doc, render):
     assert text.count("cause proven") == 1
 
 
+def test_that_nothing_is_wrong_is_no_other_cause(doc):
+    doc["causes"][1] |= {"title": "The kernel is running", "family": "alive"}
+    assert wording.less_likely(doc) == []
+
+
 @pytest.mark.parametrize("render", RENDERERS)
 def test_what_is_not_known_stands_with_the_checks_that_would_tell(doc, render):
     reason = {"text": "An argument may be wrong.", "check": "print(a)"}

@@ -37,10 +37,7 @@ class CpuLimit(Advice):
 
     id, title, causes = "cpu-limit", "Run it as a batch job, or raise `ulimit -t`", ("cpu-time-limit",)
     headline, snippet = "{title_}", "{code_}"
-    why = (
-        "The kernel may use {allowed} of processor time, and it was used up {where}. All cells since its start count. "
-        "{advice}"
-    )
+    why = "The limit of {allowed} counts for all cells since the kernel started. {advice}"
 
     FIRES = [
         Case("fit()", system_states=[_HOUR], says=("1 h", "ulimit -t")),
@@ -56,7 +53,7 @@ class CpuLimit(Advice):
         """Say how much is allowed, and who set the limit."""
         known = death.environment.known.rlimits.get("CPU", Rlimit())
         limit = known.hard if death.signal == "SIGKILL" else known.soft
-        allowed = "a limited amount" if limit is None else duration(limit)
+        allowed = "processor time" if limit is None else f"{duration(limit)} of processor time"
         for call in death.code.calls("resource.setrlimit"):
             if call.node.args and "RLIMIT_CPU" in call.scope.segment(call.node.args[0]):
                 where = death.code.place_of(call.node, call.scope)

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import ServerView
 from ...analysis.start_failure import start_failure
 from ...fix import Advice, Case, Death
 from ...pasted_commands import distribution, shell_word
+from ...units import quote
 
 _PYTHON = "/home/ann/venvs/geo/bin/python"
 _COMMAND = (_PYTHON, "-m", "ipykernel_launcher", "-f", "x.json")
@@ -39,11 +40,11 @@ class ReinstallKernelspec(Advice):
     FIRES = [
         Case(
             **_failed(stderr=f"{_PYTHON}: No module named ipykernel_launcher\n"),
-            says=(f"# in a terminal:\n{_PYTHON} -m pip install ipykernel", "has no package `ipykernel`"),
+            says=(f"# in a terminal:\n{_PYTHON} -m pip install ipykernel", "`ipykernel`"),
         ),
         Case(
             **_failed(start_error=f"[Errno 2] No such file or directory: '{_PYTHON}'"),
-            says=("kernel.json", "does not exist", "-m ipykernel install --user", "jupyter kernelspec list"),
+            says=("kernel.json", "-m ipykernel install --user", "jupyter kernelspec list"),
         ),
         Case(
             **_failed(stderr="ModuleNotFoundError: No module named 'jupyter_client'\n"),
@@ -53,7 +54,7 @@ class ReinstallKernelspec(Advice):
             **_failed(
                 stderr="ImportError: cannot import name 'Bool' from 'traitlets' (/opt/site/traitlets/__init__.py)\n"
             ),
-            says=("pip install --force-reinstall traitlets", "has no `Bool`", "/opt/site/traitlets"),
+            says=("pip install --force-reinstall traitlets", f"`{_PYTHON}`"),
         ),
         Case(
             **_failed(stderr=f"{_PYTHON}: error while loading shared libraries: libpython3.11.so.1.0: cannot open\n"),
@@ -67,12 +68,12 @@ class ReinstallKernelspec(Advice):
         server = death.recording.server
         program = server.start_command[0] if server.start_command else "python"
         failure = start_failure(server)
-        why = f"The kernel did not start: {failure.reason}."
         if "does not exist" in failure.reason:
             commands = (
                 f"{_IN_A_TERMINAL}jupyter kernelspec list  # where its kernel.json is: its argv names the program\n"
                 "python -m ipykernel install --user  # with the Python that exists"
             )
+            why = "The file kernel.json names the program that starts the kernel. Write it for a Python that exists."
             return {"title_": "Install the kernel for a Python that exists", "why_": why, "commands": commands}
         python = shell_word(program) or "python"
         if _OWN_LIBRARY.search(server.stderr):
@@ -82,6 +83,7 @@ class ReinstallKernelspec(Advice):
                 "# the library is elsewhere, name its directory in kernel.json: "
                 '"env": {"LD_LIBRARY_PATH": "/where/it/is"}'
             )
+            why = "Its Python lacks a library of its own, as after the environment was moved or copied."
             return {"title_": "Make the environment of this Python again", "why_": why, "commands": commands}
         found = None if failure.detail is None else _NO_MODULE.search(f"No module named {failure.detail}")
         if found is None or "package" not in failure.reason:
@@ -92,6 +94,7 @@ class ReinstallKernelspec(Advice):
             return None
         known = distribution(name)
         name = known or name
+        why = f"Only what is installed for {quote(python)} counts, whatever other environments have."
         return {
             "title_": f"Install `{name}` {'again ' if is_there else ''}for the Python that the kernel runs with",
             "why_": why,

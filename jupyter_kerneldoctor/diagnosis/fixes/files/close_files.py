@@ -88,7 +88,7 @@ class CloseFiles(Advice):
 
     id, title, causes = "close-files", "Close each file after use: with open(...)", ("fd-limit",)
     headline = "{title_}"
-    why = "Too many files were open {where}{counted}.{opened} {ends}"
+    why = "{counted}{opened}{ends}"
     snippet = "{closes}  # closed from here on\n\n!ls -l /proc/{pid}/fd | tail -30  # what is open now\n{more}"
 
     FIRES = [
@@ -96,7 +96,7 @@ class CloseFiles(Advice):
             "fs = []\nfor p in paths: fs.append(open(p))",
             system_states=[_FULL],
             **_ALIVE,
-            says=("1,024 are allowed", "`open(p)`", "ulimit -n"),
+            says=("1,024 open files are allowed", "`open(p)`", "ulimit -n"),
         ),
         Case(
             "import sqlite3\ndbs = [sqlite3.connect(p) for p in paths]",
@@ -140,7 +140,7 @@ class CloseFiles(Advice):
             around = (call.statement, *call.scope.around(call.node))
             if not any(isinstance(one, ast.With | ast.AsyncWith) for one in around):
                 kind = call.name
-                opened = f" {quote(call.text)} opens one that nothing here closes."
+                opened = f"Nothing here closes what {quote(call.text)} opens. "
                 break
         way, closes = next((told for part, *told in _WAYS if kind.startswith(part)), (self.title, _FILE))
         return {
@@ -148,7 +148,7 @@ class CloseFiles(Advice):
             "closes": closes,
             "ends": _OF_HANDLER if kind.startswith("logging.") else "`with` closes a file at the end of its block.",
             "more": _HIGHEST if limit is not None and limit == hard else _RAISE,
-            "counted": f": {limit:,} are allowed" if limit else "",
+            "counted": f"{limit:,} open files are allowed at once. " if limit else "",
             "opened": opened,
         }
 

@@ -15,8 +15,8 @@ class GuardZeroDivisor(Advice):
 
     id, title, causes = "guard-zero-divisor", "Check for a zero before the library divides by it", ("arithmetic-fault",)
     why = (
-        "Compiled code divided a whole number by zero {where}; it cannot raise an error. Often it is a length, "
-        "a size or a step that is 0 because some input is empty."
+        "Compiled code raises no error when it divides a whole number by zero: the processor stops it. Often a "
+        "length, a size or a step is 0 because some input is empty."
     )
     snippet = (
         "if divisor == 0:  # the length, size or step that the line gives to the library\n"
@@ -24,7 +24,7 @@ class GuardZeroDivisor(Advice):
     )
 
     FIRES = [
-        Case("libc = load()", "libc.div(1, 0)", line=1, says=("`libc.div(1, 0)`", "zero")),
-        Case("x = 1", "for n in sizes:\n    f(n)\nprint(1)", says=("in cell [2]",)),
+        Case("libc = load()", "libc.div(1, 0)", line=1, says=("divides a whole number by zero",)),
+        Case("x = 1", "for n in sizes:\n    f(n)\nprint(1)", says=("is the input empty?",)),
     ]
     SILENT = [Case("libc = load()", "libc.div(1, 0)", cause="segfault")]

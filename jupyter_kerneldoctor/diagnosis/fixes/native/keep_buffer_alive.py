@@ -24,7 +24,7 @@ _CALLBACK = (
 )
 _DROPPED = (
     "{} returns an array over the shared memory of {}, and nothing keeps that object: it closes the memory when the "
-    "function ends. {} is then an array over nothing."
+    "function ends. {} then uses memory that is gone."
 )
 _KEPT = "# or, to go on sharing it: return {0}, {1}  # the caller keeps both as long as it uses the array"
 

@@ -17,7 +17,7 @@ class GroupOfOne(Advice):
     functions = ("torch.distributed.init_process_group",)
     why = (
         "{call} waits until all processes of the group have called it, and this notebook has started no other. Make "
-        "a group of one, or put the code into a file and have torchrun start as many as there shall be."
+        "a group of one, or put the code into a file and let torchrun start as many processes as you want."
     )
     snippet = (
         'dist.init_process_group("gloo", rank=0, world_size=1, timeout=timedelta(seconds=60))\n\n'

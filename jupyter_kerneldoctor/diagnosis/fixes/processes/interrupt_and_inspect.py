@@ -14,7 +14,7 @@ class InterruptAndInspect(Advice):
     What it costs: Nothing. An interrupt ends the cell.
     """
 
-    id, title, causes, general = "interrupt-and-inspect", "Look what it waits for, then interrupt", ("hang",), True
+    id, title, causes, general = "interrupt-and-inspect", "See what it waits for, then interrupt", ("hang",), True
     unless_offered = frozenset({"let-it-go-on", "end-the-loop"})
     why = (
         "{waits} The command shows what each thread does. Interrupt it from the Kernel menu then; where that does "

@@ -17,6 +17,7 @@ _POOL = (
     "with ThreadPoolExecutor(max_workers=8) as pool:  # 8 threads take all of the work, one piece after the other\n"
     "    results = list(pool.map(work, items))"
 )
+_POOLS = ("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool")
 _TIMERS = (
     "{timer}.cancel()  # when its work is done: a timer is a thread until then, or until its time has come\n\n"
     "# or one thread for all: keep the times in a list, and look through it every few seconds"
@@ -47,7 +48,7 @@ class LimitThreads(Advice):
     causes = ("thread-limit", "allocation-refused")
     unless_offered = frozenset({"wait-for-programs"})
     headline = "{title_}"
-    why = "No more threads could be started {where}{counted}. {advice}"
+    why = "{counted}{advice}"
     snippet = "{code_}"
 
     FIRES = [
@@ -55,7 +56,7 @@ class LimitThreads(Advice):
             _LOOP,
             system_states=[SystemState(-1, "end", threads=58, pids_limit=60)],
             **_ALIVE,
-            says=("max_workers=8", "at most 60"),
+            says=("max_workers=8", "At most 60"),
         ),
         Case(
             "import threading\nclass S:\n    def __init__(self):\n        self.end = threading.Timer(900, self.stop)\n"
@@ -89,6 +90,18 @@ class LimitThreads(Advice):
             **_ALIVE,
             becomes={1: "from concurrent.futures import ThreadPoolExecutor as Pool\nWORKERS = 8"},
         ),
+        Case(
+            "from concurrent.futures import ThreadPoolExecutor as Pool\ndef fetch(urls, workers=1000):\n"
+            "    with Pool(max_workers=workers) as pool: return list(pool.map(get, urls))",
+            "pages = fetch(urls)",
+            system_states=_FULL,
+            **_ALIVE,
+            becomes={
+                1: "from concurrent.futures import ThreadPoolExecutor as Pool\ndef fetch(urls, workers=8):\n"
+                "    with Pool(max_workers=workers) as pool: return list(pool.map(get, urls))"
+            },
+            says=("max_workers=8", "asks for 1000"),
+        ),
     ]
     SILENT = [Case(_LOOP, cause="fd-limit"), Case(_LOOP, cause="allocation-refused")]
 
@@ -113,7 +126,7 @@ class LimitThreads(Advice):
         """Choose between a pool for threads of one's own, and the variable of a library."""
         code, known = death.code, death.environment.known
         limit = known.pids_limit or death.environment.soft_limit("NPROC")
-        counted = f": at most {limit:,} may run here" if limit else ""
+        counted = f"At most {limit:,} threads may run here. " if limit else ""
         if (timer := next(iter(code.running.calls("threading.Timer")), None)) is not None:
             advice = "Each `Timer` is a thread from `start()` on, until its time has come or until it is cancelled."
             title, code_ = "Cancel each timer that is no longer needed: cancel()", _TIMERS.format(timer=_name(timer))
@@ -124,8 +137,10 @@ class LimitThreads(Advice):
             advice += f"{size(space)} on the process's memory. A smaller stack is enough for most work."
             title = "Give threads smaller stacks, or start fewer: threading.stack_size"
             return {"title_": title, "counted": "", "advice": advice, "code_": _STACKS}
-        if any(code.running.calls("threading.Thread", "_thread.start_new_thread")):
-            advice = "A pool does the same work with a few threads, and waits for them. Or let the limit be raised."
+        if any(code.running.calls("threading.Thread", "_thread.start_new_thread", *_POOLS)):
+            advice = (
+                "A pool does the same work with a few threads, one piece after the other. Or let the limit be raised."
+            )
             return {"title_": self.title, "counted": counted, "advice": advice, "code_": _POOL}
         names = [variable for package, variable in _VARIABLES.items() if code.imports(package)]
         names = names or ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"]
@@ -162,7 +177,7 @@ def _fewer(death: Death) -> tuple[Changes, str]:
                 ) if name.endswith("_THREADS") and asked.isdigit() and int(asked) >= most > _FEW:
                     said = f" A cell asks for {asked}. Restart the kernel first: the number is read once."
                     return replace(top, given, repr(str(_FEW))), said
-    for call in code.running.calls("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool"):
+    for call in code.running.calls(*_POOLS):
         workers = call.argument("max_workers", "processes", 0)
         found = Origins(code).number(workers, call.scope) if workers is not None else None
         if found is not None and found[0] >= most > _FEW_WORKERS:

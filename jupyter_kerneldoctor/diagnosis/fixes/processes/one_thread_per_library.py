@@ -42,7 +42,7 @@ class OneThreadPerLibrary(Advice):
     """
 
     id, title, causes = "one-thread-per-library", "Let one thread at a time use the library", ("thread-unsafe",)
-    why = "Several threads used {library} {where}. {rule}Hold a lock around each use, or let processes do the work."
+    why = "Several threads used {library} at once. {rule}Hold a lock around each use, or let processes do the work."
     snippet = "{code_}"
 
     FIRES = [
