@@ -8,6 +8,7 @@ from ..code.calls import last_name
 from ..code.notebook import Notebook
 from ..code.stores import Store, container_name
 from ..code.trees import walk
+from ..postmortem import Grown
 from .plain_lists import best_of
 
 
@@ -78,19 +79,98 @@ _TABLES = Less(
     "Keep of each table only the columns you need, or its sums",
     "All of the tables stay. Where sums, counts or means are what is wanted, add each table up as it comes.",
 )
+_NEWEST = Less(
+    "from collections import deque\n\n{plain} = deque({plain}, maxlen={newest})  # before the loop: the newest\n"
+    "{plain}.append({value})\n\n"
+    "if step % 100 == 0:  # and every hundredth, for a plot\n    kept.append({plain}[-1])",
+    "Keep the last ones only, and every hundredth for a plot",
+    "Each round reads the last of them only.",
+)
+_COUNTED = Less(
+    "if len({plain}) > 1_000_000:  # now and then: forget what came once\n"
+    "    for key in [key for key, times in {plain}.items() if times < 2]:\n        del {plain}[key]\n\n"
+    "bucket = hash({counted}) % len(counts)  # or about right: counts = np.zeros(1 << 24, 'uint32')\n"
+    "counts[bucket] += 1",
+    "Forget rare keys, or count in an array",
+    "Most of the keys came once, as a rule; a key with its count takes a hundred bytes and more.",
+)
+_MARKS = Less(
+    "marks = bytearray(largest + 1)  # a byte for each number there could be, in place of {plain}\n"
+    "marks[{value}] = 1  # in place of add; `if marks[n]` in place of `in`; sum(marks) is how many\n\n"
+    "# or, where they are large, numbers in parts: known = np.union1d(known, part) has 8 bytes for each",
+    "Mark the numbers in an array, not in a set",
+    "A set takes 60 bytes and more for each number.",
+)
+_HASHES = Less(
+    "from hashlib import blake2b\n\n"
+    "{plain}.add(blake2b(repr({value}).encode(), digest_size=8).digest())  # 8 bytes of it, not all\n\n"
+    "# or on the disk: con.execute('insert or ignore into seen values (?)', [key]), with a primary key",
+    "Keep a short hash of each, or a table on the disk",
+    "A set keeps each of them whole, and 30 bytes and more besides.",
+)
+_OBJECTS = Less(
+    "class {kind}:\n    __slots__ = ('x', 'y')  # its own attributes: no dict for each, a third of the bytes\n\n"
+    "# or a column for each attribute, and no objects: xs[i], ys[i] are those of the i-th\n"
+    "xs, ys = np.zeros(n, 'float32'), np.zeros(n, 'float32')",
+    "Give the class __slots__, or keep its attributes in arrays",
+    "Each object has a dict of its own for its attributes.",
+)
+_DICTS = ("dict", "defaultdict", "collections.defaultdict", "Counter", "collections.Counter")
+_NUMBER = 64  # bytes of a whole number and of its place in a list; longer ones fit no array
 _LONGEST = 300
 _FEW_NUMBERS = 400  # bytes of a tuple or list of numbers; with arrays or texts in it, it takes more
 _KINDS = {"int": ("q", "int64"), "float": ("d", "float64")}
 
 
-def less_of_each(stores: Iterable[Store], item_type: str | None, each_bytes: int, code: Notebook) -> Less | None:
+def less_of_each(stores: Iterable[Store], container: Grown, each_bytes: int, code: Notebook) -> Less | None:
     """Return how less of each round is kept, by what an item is and takes; None where nothing is known that would."""
-    item_type = f"large {item_type}" if item_type in ("tuple", "list") and each_bytes > _FEW_NUMBERS else item_type
+    item_type, limit = container.item_type, 2 * _NUMBER if container.type == "set" else _NUMBER
+    if (item_type in ("tuple", "list") and each_bytes > _FEW_NUMBERS) or (item_type == "int" and each_bytes > limit):
+        item_type = f"large {item_type}"
     for store in stores:
         values = store.values if isinstance(store.statement, ast.Expr) else ()
-        if len(values) == 1 and (found := _of_value(store, values[0], item_type, code)) is not None:
+        if container.type == "set" and len(values) == 1:
+            return _filled(_MARKS if item_type == "int" else _HASHES, store, values[0])
+        if container.type in _DICTS and (counted := _counted(store)):
+            return _COUNTED._replace(code=_COUNTED.code.format(plain=store.container, counted=counted))
+        is_list = container.type in ("list", "collections.deque", "deque")
+        if is_list and len(values) == 1 and (found := _of_value(store, values[0], item_type, code)) is not None:
             return found
     return None
+
+
+def only_newest(stores: Iterable[Store]) -> Less | None:
+    """Return how only the newest are kept, where each round reads no more of what it has put in."""
+    for store in stores:
+        loops = store.scope.loops_around(store.statement)
+        inside = store.scope.inside(loops[-1]) if loops else []
+        read = [last for one in inside if (last := _place_from_end(one, store.container))]
+        uses = [one for one in inside if isinstance(one, ast.Name | ast.Attribute)]
+        named = [one for one in uses if container_name(one) == store.container]
+        is_added = isinstance(store.statement, ast.Expr) and len(store.values) == 1
+        if read and is_added and len(named) == len(read) + 1:  # and that which it is appended to
+            names = {"plain": store.container, "value": " ".join(store.scope.segment(store.values[0]).split())}
+            return _NEWEST._replace(code=_NEWEST.code.format(newest=max(2, *read), **names))
+    return None
+
+
+def _place_from_end(node: ast.AST, container: str) -> int:
+    """Return which of the last items of a container is read, 1 for `rows[-1]`; 0 where it is another expression."""
+    match node:
+        case ast.Subscript(value=owner, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(place)))):
+            return place if container_name(owner) == container else 0
+    return 0
+
+
+def _counted(store: Store) -> str:
+    """Return the key that a statement counts in a dict; "" for another."""
+    match store.statement:
+        case ast.AugAssign(target=ast.Subscript(slice=key), value=ast.Constant(value=int())):
+            return store.scope.segment(key)
+        case ast.Assign(targets=[ast.Subscript(slice=key)], value=ast.BinOp(op=ast.Add()) as added):
+            asks = any(isinstance(one, ast.Attribute) and one.attr == "get" for one in walk(added))
+            return store.scope.segment(key) if asks else ""
+    return ""
 
 
 def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebook) -> Less | None:
@@ -102,6 +182,10 @@ def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebo
         case ast.Name(id=row) if item_type == "dict":
             fields, columns = _fields(row, store, code)
             return _filled(_FIELDS, store, value, row=row, fields=fields, table=_table(row, store, columns))
+        case ast.Call() if item_type == "dict":
+            fields, _ = _fields("row", store, code)
+            less = _filled(_FIELDS, store, value, row="row", fields=fields, table="")
+            return less._replace(code=f"row = {store.scope.segment(value)}\n{less.code}")
         case ast.Dict() if item_type == "dict":
             return _columns(store, value)
         case ast.Tuple(elts=parts) if all(map(_is_copy, parts)):
@@ -120,6 +204,8 @@ def _of_type(store: Store, value: ast.expr, item_type: str | None, code: Noteboo
         return _filled(_NUMBERS, store, value, kind=kind, dtype=dtype)
     if item_type == "str":
         return _filled(_TEXTS, store, value)
+    if (item_type or "").startswith("__main__."):
+        return _filled(_OBJECTS, store, value, kind=f"{item_type}".rpartition(".")[2])
     if item_type == "pandas.DataFrame" and (key := next(_keys(code), None)) is not None:
         return _filled(_TABLES, store, value, key=key)
     return None

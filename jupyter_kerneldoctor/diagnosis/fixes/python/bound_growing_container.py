@@ -8,7 +8,7 @@ from ...analysis.growth import is_of_one_step
 from ...code.stores import stores
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
-from ...frameworks.kept_rows import Less, less_of_each
+from ...frameworks.kept_rows import Less, less_of_each, only_newest
 from ...frameworks.kept_tensors import less_of_tensors
 from ...postmortem import Grown
 from ...units import quote, size
@@ -107,6 +107,20 @@ class BoundGrowingContainer(Advice):
         ),
         _of_items("rows.append([a, n[b]])", "list", "rows.extend((a, n[b]))", "reshape(-1, 2)", "yield a, n[b]"),
         _of_items("rows.append(f(a))", "float", "rows = array('d')"),
+        _of_items("rows.append(rows[-1] + f(a))", "int", "deque(rows, maxlen=2)", "every hundredth"),
+        _of_items("rows.append(Particle(a))", "__main__.Particle", "class Particle:", "__slots__"),
+        _of_items("rows.append(json.loads(a))\nt = sum(r['n'] for r in rows)", "dict", "rows.append((row['n'],))"),
+        Case(
+            "rows = set()\nfor a in xs:\n    rows.add(f(a))",
+            held=[Held(-0.5, 1, (replace(_ROWS, type="set", item_type="str"),))],
+            says=("blake2b(repr(f(a)).encode(), digest_size=8)",),
+        ),
+        Case(
+            "rows = set()\nfor a in xs:\n    rows.add(a)",
+            held=[Held(-0.5, 1, (replace(_ROWS, type="set", item_type="int", items=20_000_000),))],
+            says=("marks[a] = 1",),
+        ),
+        Case("while True:\n    rows[f()] = rows.get(f(), 0) + 1", held=_dict("int"), says=("if times < 2", "hash(f()")),
         _of_items("rows.append(line.strip())", "str", "sys.intern(line.strip())", "yield line.strip()"),
         _of_items("rows.append({'t': t, 'x': f(t)})", "dict", "columns['x'].append(f(t))", "{'t': [], 'x': []}"),
         _of_items("rows.append(read(day))\nt = f(rows).groupby('shop')", "pandas.DataFrame", "part.groupby('shop'"),
@@ -202,5 +216,5 @@ def _less(death: Death, container: Grown) -> Less | None:
     """Return how less is kept of what the cells put into a container; None where nothing is known that would."""
     name = container.name.rpartition(".")[2]
     kept = [one for one in stores(death.code.running) if one.container.rpartition(".")[2] == name]
-    tensors, each = less_of_tensors(kept, container, death.code), death.growth.bytes_per_item or sys.maxsize
-    return tensors or less_of_each(kept, container.item_type, each, death.code)
+    first, each = only_newest(kept) or less_of_tensors(kept, container, death.code), death.growth.bytes_per_item
+    return first or less_of_each(kept, container, each or sys.maxsize, death.code)
