@@ -11,7 +11,10 @@ from ..postmortem import Statement
 from .statements import is_in, statement_at
 
 _READERS = frozenset(
-    {"print", "float", "int", "round", "append", "asarray", "array", "item", "block_until_ready", "device_get"}
+    (
+        *("print", "float", "int", "round", "append", "asarray", "array", "item", "block_until_ready", "device_get"),
+        *("sum", "mean", "min", "max", "std", "var", "any", "all"),
+    )
 )
 
 

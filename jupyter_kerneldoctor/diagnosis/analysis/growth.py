@@ -159,8 +159,19 @@ class Growth:
         return (own + self.total_bytes - self.grew_bytes) / self.total_bytes
 
     def held_share(self, one: Grown) -> float:
-        """Return the part of the growth that an object holds."""
-        return (one.grew_bytes or 0) / self.total_bytes if self.total_bytes else 0.0
+        """Return the part of the growth that an object holds; of that until the last look, if it grows by the step."""
+        total = self.total_bytes
+        if self._looked_bytes and self.goes_on and self.items_gained(one) >= _STEPS:
+            total = min(total, self._looked_bytes)
+        return (one.grew_bytes or 0) / total if total else 0.0
+
+    @cached_property
+    def _looked_bytes(self) -> int:
+        """How much memory had grown when the last look into the cell was taken; 0 where that is not known."""
+        cell, before = self.memory.cell, self.memory.before_bytes
+        looks = [one.mono_s for one in self.memory.recording.held if cell is not None and one.cell_seq == cell.seq]
+        until = [one.rss_bytes for one in self.memory.samples if one.rss_bytes and one.mono_s <= max(looks, default=0)]
+        return max(0, until[-1] - before) if until and before is not None else 0
 
     @property
     def goes_on(self) -> bool:

@@ -168,7 +168,13 @@ def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool
     gets_longer = gained > 1 or (container is not None and is_queue(container))
     if keeps and held >= MOST and gets_longer:  # again and again while the cell ran, whatever repeated that
         return True
+    if growth.goes_on and any(is_at(found, one) for one in _keeping_graphs(growth)):  # no look shows what they hold
+        return True
     return held + growth.share_of(last) >= _OVERLAP or _shares_loop(growth.code, found, last)
+
+
+def _keeping_graphs(growth: Growth) -> Iterator[Statement]:
+    return (statement_with(growth.code, one.statement, one.scope) for one in growth.graphs(growth.code))
 
 
 def _collecting(code: Notebook, top: Statement) -> Statement | None:

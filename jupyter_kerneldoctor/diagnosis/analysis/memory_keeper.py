@@ -87,6 +87,10 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     if returns and any(_called(value) == (top.function or "").rpartition(".")[2] for value in store.values):
         return True
     lines = set(lines_in(top, growth.code.cells[store.scope.cell]))
+    for loop in store.scope.loops_around(store.statement)[:1]:  # what was made before it is no more in each round
+        lines -= {one.lineno for one in store.scope.nodes if isinstance(one, ast.stmt)} - set(
+            range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+        )
     made = {
         container_name(target)
         for node in store.scope.nodes

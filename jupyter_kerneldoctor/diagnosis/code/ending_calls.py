@@ -112,7 +112,7 @@ class EndingCalls:
         """Return the same of a method, if all of this name in the cells end the kernel: the object is not known."""
         if self._code.qualified(name, scope) is not None:
             return None  # a library's
-        methods = [one for one in self._code.functions_named(name.attr) if "self" in one.bindings]
+        methods = [one for one in self._code.functions_named(name.attr) if one.owner or "self" in one.bindings]
         found = [self._of_scope(one) for one in methods]
         return found[0].reached(certain=False, prompt=True) if found and found[0] is not None and all(found) else None
 

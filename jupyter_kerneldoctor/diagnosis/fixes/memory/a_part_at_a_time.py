@@ -80,6 +80,12 @@ class APartAtATime(Fix):
             says=("part = a[at : at + step]", "s = spread(a, b)"),
         ),
         Case("import numpy as np\nx = np.ones((9000, 9000))", "y = np.exp(x) / (1 + np.exp(x))", says=("len(x)",)),
+        Case(
+            "import numpy as np\nx = np.linspace(0, 1, 9000)\ny = np.linspace(0, 2, 8000)",
+            "X, Y = np.meshgrid(x, y)\nC = X.ravel() + 1j * Y.ravel()",
+            line=1,
+            says=("part = y[at : at + ", "X, Y = np.meshgrid(x, y)"),
+        ),
     ]
     SILENT = [
         Case("x = load()"),
@@ -212,10 +218,19 @@ def _sides(node: ast.expr, scope: Scope, death: Death) -> list[ast.expr]:
         case ast.Call(func=function, args=[first, *_]):
             name = death.code.qualified(function, scope) or ""
             is_own = death.code.definition(function, scope) is not None
-            return _sides(first, scope, death) if is_own or name in _EACH else []
+            return _sides(first, scope, death) if is_own or name in _EACH else _rows_of_a_mesh(node, name)
         case ast.Name():
             return [node]
     return []
+
+
+def _rows_of_a_mesh(call: ast.Call, name: str) -> list[ast.expr]:
+    """Return the axis that gives a mesh its rows: `y` of `np.meshgrid(x, y)`."""
+    words = {word.arg: getattr(word.value, "value", None) for word in call.keywords}
+    if name != "numpy.meshgrid" or len(call.args) != 2 or words.get("sparse", False) or words.get("indexing") == "ij":
+        return []
+    across, down = call.args
+    return [down] if ast.dump(across) != ast.dump(down) else []
 
 
 def _may_be_array(value: Value | None) -> bool:
