@@ -6,6 +6,7 @@ from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE
+from .analysis.growth import MOST
 from .analysis.guilty_statement import grown_objects, guilty_statement
 from .analysis.named_in_code import named_in_code, outer_name
 from .analysis.statements import statement_at, statement_with
@@ -176,9 +177,9 @@ def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tu
         return ()
     growth = death.growth
     found = tuple(outer_name(death.code, one) for one in grown_objects(growth))
-    if growth.is_known_by_name or cause.family != Family.MEMORY:
+    if growth.is_held(MOST) or cause.family != Family.MEMORY:
         return found
-    made = named_in_code(death.code, statement)
+    made = named_in_code(growth, statement)
     return found if made is None or made.name in (one.name for one in found) else (made, *found)
 
 

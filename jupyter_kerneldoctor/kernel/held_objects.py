@@ -149,13 +149,20 @@ class _Look:
         return complete and has_all
 
     def _stack(self, thread: int, variables: dict[str, Any]) -> bool:
-        """Examine the variables of the user's functions, innermost first; return whether there was time for all."""
+        """Examine the variables of the user's functions, innermost first; return whether there was time for all.
+
+        Those of lambdas come last: what they are given has a better name where it comes from.
+        """
+        return self._functions(thread, variables, lambdas=False) and self._functions(thread, variables, lambdas=True)
+
+    def _functions(self, thread: int, variables: dict[str, Any], *, lambdas: bool) -> bool:
         # What `_current_frames` returns holds our own frame, too. Were it kept in a variable, that would be a cycle.
         frame = sys._current_frames().get(thread)  # noqa: SLF001 - the only way
         for _ in range(_MOST_FRAMES):
             if frame is None or (frame.f_code.co_name == "<module>" and frame.f_globals is variables):
                 return True
-            self._expand(users_variables(frame))
+            if (frame.f_code.co_name == "<lambda>") is lambdas:
+                self._expand(users_variables(frame))
             if frame.f_globals is not variables and self._is_new(frame.f_globals):
                 self._expand(global_variables(frame), 1)
             if self._frames_until.is_over or self._estimator.is_time_up:

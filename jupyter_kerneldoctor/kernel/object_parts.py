@@ -33,6 +33,8 @@ _WITHOUT_FILE = ("<ipython-input", "<timed exec>", "<string>")
 
 _MOST_MEMBERS = 8
 """A list of at most so many of the user's own objects is taken apart."""
+_LONG = 8
+"""So many items a list has that a library keeps, of what it was given again and again."""
 _MOST_OF_LIBRARIES = 300
 """The most attributes of a library's object among which the user's are looked for."""
 _MOST_AWAITED = 50
@@ -68,8 +70,10 @@ def parts_of(name: str, value: Any, place: Place) -> tuple[Iterable[Part], bool]
         return team, bool(team)
     if _is_users_object(cls):
         return _members(name, attributes(value), place), not library_objects.knows(cls)
-    some = islice(_members(name, instance_dict(value).items(), place), _MOST_OF_LIBRARIES)
-    return [part for part in some if _is_users_part(part[1])], False
+    inner = instance_dict(value)
+    some = islice(_members(name, inner.items(), place), _MOST_OF_LIBRARIES)
+    is_network = "_modules" in inner  # PyTorch's; a metric keeps in lists what it was given
+    return [part for part in some if _is_users_part(part[1]) or (is_network and _is_long(part[1]))], False
 
 
 def _members(name: str, found: Iterable[tuple[str, Any]], place: Place) -> Iterator[Part]:
@@ -162,6 +166,10 @@ def _is_users_part(value: Any) -> bool:
     if type(value) is FunctionType:
         return value.__closure__ is not None and is_users_file(value.__code__.co_filename)
     return _is_users_object(type(value)) or (type(value) in (list, tuple) and _is_team(value))
+
+
+def _is_long(value: Any) -> bool:
+    return type(value) is list and len(value) >= _LONG
 
 
 def _is_team(items: Any) -> bool:

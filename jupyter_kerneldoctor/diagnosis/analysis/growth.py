@@ -4,7 +4,7 @@ Which statement took it is known from the stacks that were read while it grew, w
 running cell.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -22,7 +22,8 @@ from .statements import is_at, statement_of
 from .user_frames import user_frames
 
 _HELD = 0.3  # the last look may have been when half of the growth had come
-LITTLE = 0.25  # of the growth
+_AT_LEAST = 0.2  # of what cannot be measured all, as the gradients of the networks in a list
+LITTLE, MOST = 0.25, 0.5  # of the growth
 _STEPS = 8  # items that a container must have gained, or times that memory rose: fewer may belong to one step of a loop
 INNER = ("forward", "call", "__call__")
 """Methods that run once in each step: what their local containers keep is given back at its end."""
@@ -44,8 +45,8 @@ class Growth:
     shape: Shape | None
     code: Notebook = field(repr=False)
     names: FrameNames = field(repr=False)
-    graphs: Callable[[Notebook], Sequence[Store]] = field(default=lambda _code: (), repr=False)
-    """Gives the statements that keep graphs of PyTorch, whose memory no object shows."""
+    find_graphs: Callable[[Notebook, Container[str]], Sequence[Store]] = field(default=lambda *_: (), repr=False)
+    """Gives the statements that keep graphs of PyTorch, given the names of tensors that were seen with theirs."""
 
     @cached_property
     def _recorded(self) -> events.Growth | None:
@@ -94,10 +95,25 @@ class Growth:
         """The objects to name: those that grew, else those that held much when the cell began."""
         return self.objects or largest_objects(() if self.shape is None else self.shape.held, self.names)
 
-    @property
-    def is_known_by_name(self) -> bool:
-        """Whether an object was seen that holds a good part of what grew."""
-        return self.container is not None or any(self.held_share(one) >= LITTLE for one in self.objects)
+    def is_held(self, part: float) -> bool:
+        """Return whether an object was seen that holds so much of what grew, or a container that keeps it."""
+        return self.container is not None or any(self.held_share(one) >= part for one in self.objects)
+
+    @cached_property
+    def _looks(self) -> list[events.Held]:
+        cell = self.memory.cell
+        return [one for one in self.memory.recording.held if cell is not None and one.cell_seq == cell.seq]
+
+    @cached_property
+    def graphs(self) -> Sequence[Store]:
+        """The statements that keep graphs of PyTorch, whose memory no object shows."""
+        seen = {one.name for look in self._looks for one in look.objects if one.with_graph and one.items is None}
+        return self.find_graphs(self.code, seen)
+
+    def was_large(self, name: str) -> bool:
+        """Return whether a look into the cell found an object of this name worth telling."""
+        last = name.rpartition(".")[2]
+        return any(one.name.rpartition(".")[2] == last for look in self._looks for one in look.objects)
 
     @property
     def total_bytes(self) -> int:
@@ -117,13 +133,14 @@ class Growth:
 
     def _keeps(self, one: Grown) -> bool:
         gets_longer = self.items_gained(one) > 0 or one.item_type in CONTAINERS or is_queue(one)
-        return gets_longer and (one.with_graph or self.held_share(one) >= _HELD)
+        is_largest = one is max(self.objects, key=self.held_share) and self.items_gained(one) >= _STEPS and self.goes_on
+        return gets_longer and (one.with_graph or self.held_share(one) >= (_AT_LEAST if is_largest else _HELD))
 
     def _is_fleeting(self, one: Grown) -> bool:
         """Whether it is a function's own with a few graphs, and the code keeps graphs elsewhere, from step to step."""
         if not one.with_graph or self.items_gained(one) >= _STEPS or not f"{one.where}".startswith("local of"):
             return False
-        kept = {store.container.rpartition(".")[2] for store in self.graphs(self.code)}
+        kept = {store.container.rpartition(".")[2] for store in self.graphs}
         return bool(kept) and one.name.rpartition(".")[2] not in kept
 
     @staticmethod
@@ -168,9 +185,8 @@ class Growth:
     @cached_property
     def _looked_bytes(self) -> int:
         """How much memory had grown when the last look into the cell was taken; 0 where that is not known."""
-        cell, before = self.memory.cell, self.memory.before_bytes
-        looks = [one.mono_s for one in self.memory.recording.held if cell is not None and one.cell_seq == cell.seq]
-        until = [one.rss_bytes for one in self.memory.samples if one.rss_bytes and one.mono_s <= max(looks, default=0)]
+        before, last_s = self.memory.before_bytes, max((one.mono_s for one in self._looks), default=0.0)
+        until = [one.rss_bytes for one in self.memory.samples if one.rss_bytes and one.mono_s <= last_s]
         return max(0, until[-1] - before) if until and before is not None else 0
 
     @property

@@ -18,8 +18,8 @@ from ..code.trees import walk
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
 from .awaited_statement import awaited_statement
-from .growth import LITTLE, Growth, is_queue
-from .memory_keeper import MOST, largest_statement, loops_around, store_that_grew
+from .growth import LITTLE, MOST, Growth, is_queue
+from .memory_keeper import largest_statement, loops_around, store_that_grew
 from .statements import is_at, is_in, is_same_function, lines_in, statement_at, statement_with
 
 _OVERLAP = 1.1  # more than all of the growth: what one statement made is what the container holds
@@ -60,7 +60,7 @@ def keeps_what_grew(growth: Growth, last: Statement | None) -> bool:
 def grown_objects(growth: Growth) -> tuple[Grown, ...]:
     """Return the objects to name: those that were seen to grow, else what the code keeps, and what was held before."""
     try:
-        store = None if growth.is_known_by_name else store_that_grew(growth)
+        store = None if growth.is_held(LITTLE) else store_that_grew(growth)
     except (CodeTooLargeError, RecursionError):
         store = None
     if store is None and growth.objects:
@@ -174,7 +174,7 @@ def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool
 
 
 def _keeping_graphs(growth: Growth) -> Iterator[Statement]:
-    return (statement_with(growth.code, one.statement, one.scope) for one in growth.graphs(growth.code))
+    return (statement_with(growth.code, one.statement, one.scope) for one in growth.graphs)
 
 
 def _collecting(code: Notebook, top: Statement) -> Statement | None:

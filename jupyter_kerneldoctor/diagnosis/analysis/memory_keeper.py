@@ -11,11 +11,11 @@ from ..code.notebook import Notebook
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Grown, Statement
-from .growth import INNER, LITTLE, Growth
+from .growth import INNER, LITTLE, MOST, Growth
 from .statements import is_at, is_in, lines_in, statement_with
 
-MOST = 0.5  # of the growth
 _NUMBERS = ("item", "float", "int", "len", "round", "str")
+_NUMBER_FORMATS = ("d", "e", "f", "g", "n", "E", "F", "G", "%")
 _TRAINS = ("fit", "partial_fit", "train", "train_on_batch", "compile", "build")
 
 
@@ -31,10 +31,10 @@ def store_that_grew(growth: Growth) -> Store | None:
     if growth.container is not None:
         word = growth.container.name.rpartition(".")[2]
         near = [scope for cell in growth.code.with_words(word) for scope in growth.code.scopes(cell)]
-        named = [one for one in stores(running) if _is_same(one.container, growth.container.name)] or [
-            one for one in stores(near) if _is_same(one.container, growth.container.name)
-        ]
-        container = growth.container
+        container, holder = growth.container, growth.container.name.rpartition(".")[0]
+        named = [one for one in stores(running) if _is_same(one.container, container.name)]
+        named = named or [one for one in stores(near) if _is_same(one.container, container.name)]
+        named = named or [one for one in stores(running) if one.container == holder]  # `self.metric.update(y)`
         return max(named, key=lambda one: _nearness(growth, one, container), default=None)
     largest = next(iter(growth.objects), None)
     if largest is not None and growth.held_share(largest) >= LITTLE and largest.length is None and not largest.shape:
@@ -42,14 +42,13 @@ def store_that_grew(growth: Growth) -> Store | None:
     elif growth.goes_on or growth.is_ramp:
         top = largest_statement(growth)
         at = [one.statement for one in growth.charged] if top is None else [top]
-        graphs = growth.graphs(growth.code)
-        found = [one for one in graphs if any(_outlives_a_step(growth.code, one, statement) for statement in at)]
+        found = [one for one in growth.graphs if any(_outlives_a_step(growth.code, one, statement) for statement in at)]
         if not found and top is not None and growth.goes_on:
             others = (one for one in stores(running) if _outlives_a_step(growth.code, one, top))
             found = [one for one in others if _keeps(growth, one, top)]
     else:
         return None
-    of_graphs = {one.statement for one in growth.graphs(growth.code)}
+    of_graphs = {one.statement for one in growth.graphs}
     found = [one for one in found if one.statement in of_graphs or not adds_to_numbers(one, growth.code)]
     return found[0] if len({one.container for one in found}) == 1 else None
 
@@ -74,7 +73,7 @@ def _charged_functions(growth: Growth) -> Iterator[Scope]:
 
 def _nearness(growth: Growth, store: Store, container: Grown) -> tuple[bool, bool, bool, int]:
     """Prefer what keeps graphs, what stands in the function that holds the container, in a loop, where memory grew."""
-    of_graphs = container.with_graph and any(one.statement is store.statement for one in growth.graphs(growth.code))
+    of_graphs = container.with_graph and any(one.statement is store.statement for one in growth.graphs)
     here = f" {store.scope.function}," in f"{container.where}"
     at = statement_with(growth.code, store.statement, store.scope)
     own = sum(one.bytes for one in growth.charged if is_at(one.statement, at))
@@ -99,8 +98,19 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     }
     calls = (one.func for one in store.scope.calls if one.lineno in lines)  # `net.fit(x)` makes `net` larger
     made |= {container_name(one.value) for one in calls if isinstance(one, ast.Attribute) and one.attr in _TRAINS}
+    made -= {name for node in store.scope.nodes if (name := _number_printed(node))}
     kept = [value for value in store.values if not isinstance(value, ast.Call)]
     return any(isinstance(node, ast.Name) and node.id in made for value in kept for node in _but_numbers(value))
+
+
+def _number_printed(node: ast.AST) -> str | None:
+    """Return the name that an f-string shows as a number: `{score:.3f}`."""
+    match node:
+        case ast.FormattedValue(
+            value=ast.Name(id=name), format_spec=ast.JoinedStr(values=[ast.Constant(value=str(form))])
+        ):
+            return name if form.endswith(_NUMBER_FORMATS) else None
+    return None
 
 
 def _called(node: ast.AST) -> str:

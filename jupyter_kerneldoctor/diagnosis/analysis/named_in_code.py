@@ -11,9 +11,11 @@ from ..code.stores import Store, container_name, stores
 from ..code.trees import walk
 from ..postmortem import Grown, Statement
 from ..units import cell_name
+from .growth import Growth
 from .memory_keeper import loops_around
-from .statements import is_in, lines_in
+from .statements import is_at, is_in, lines_in
 
+_NEARLY_ALL = 0.97  # of the growth
 _HOLDERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.JoinedStr)
 _RESERVES = ("numpy.zeros", "numpy.empty", "numpy.zeros_like", "numpy.empty_like", "torch.empty")
 """What takes memory only when it is written to."""
@@ -40,17 +42,20 @@ _IN_PASSING = frozenset(
 """What gives something small: the memory is taken on the way there. So it is with `fit`, `fit_predict` and the like."""
 
 
-def named_in_code(code: Notebook, blamed: Statement | None) -> Grown | None:
-    """Return the list, dict or text that a statement in a loop adds to, or what a statement makes that runs once.
+def named_in_code(growth: Growth, blamed: Statement | None) -> Grown | None:
+    """Return the list, dict or text that a statement in a loop adds to, or what a statement was about to make.
 
     None for numbers, and for what is made anew in each round.
     """
+    code = growth.code
     try:
-        for scope, line in () if blamed is None else _places(code, blamed):
+        is_once = blamed is not None and _ran_once(growth, blamed)
+        for number, (scope, line) in enumerate(() if blamed is None else _places(code, blamed)):
             filled = [(one.statement, one.container) for one in stores([scope]) if _goes_on(one, code)]
-            made = [] if blamed is None or _is_repeated(code, blamed) else [*_made_at_once(scope)]
+            made = [*_made_at_once(scope, returned=number > 0)] if is_once else []
             for statement, name in (*filled, *_made_of_many(scope), *made):
-                if statement.lineno <= line <= (statement.end_lineno or 0):
+                is_new = (statement, name) not in made or not growth.was_large(name)
+                if is_new and statement.lineno <= line <= (statement.end_lineno or 0):
                     kind = "attribute used in" if "." in name else "local of"
                     where = f"{kind} {scope.function}, " if scope.function else "variable of the notebook, "
                     return Grown(name, where=f"{where}{cell_name(code.cells[scope.cell].execution_count)}")
@@ -73,9 +78,13 @@ def _places(code: Notebook, blamed: Statement) -> Iterator[tuple[Scope, int]]:
         returns = any(node.lineno <= caller.line <= (node.end_lineno or 0) for node in at)
 
 
-def _is_repeated(code: Notebook, blamed: Statement) -> bool:
-    """Whether the statement, or a call that led to it, stands in a loop."""
-    return any(True for cell in code.cells for _ in loops_around(code, cell, set(lines_in(blamed, cell))))
+def _ran_once(growth: Growth, blamed: Statement) -> bool:
+    """Whether the statement stands in no loop, or all of it grew there before a first round had made anything."""
+    code = growth.code
+    if not any(True for cell in code.cells for _ in loops_around(code, cell, set(lines_in(blamed, cell)))):
+        return True
+    own = sum(one.bytes for one in growth.charged if is_at(one.statement, blamed))
+    return own >= _NEARLY_ALL * growth.known_bytes > 0
 
 
 def _made_of_many(scope: Scope) -> Iterator[tuple[ast.stmt, str]]:
@@ -89,13 +98,13 @@ def _made_of_many(scope: Scope) -> Iterator[tuple[ast.stmt, str]]:
                     yield node, container_name(target)
 
 
-def _made_at_once(scope: Scope) -> Iterator[tuple[ast.stmt, str]]:
-    """Yield the statements that give a name to what a call or an operation makes, with the name."""
+def _made_at_once(scope: Scope, *, returned: bool) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the statements that give a name to what a call or an operation makes, or what a function has returned."""
     for node in scope.nodes:
         match node:
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=ast.Call(func=function)):
                 called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-                if called not in _IN_PASSING and not called.startswith("fit"):
+                if returned or (called not in _IN_PASSING and not called.startswith("fit")):
                     yield node, container_name(target)
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=ast.BinOp()):
                 yield node, container_name(target)

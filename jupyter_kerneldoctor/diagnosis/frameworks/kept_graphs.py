@@ -1,7 +1,7 @@
 """Tensors that a loop or a hook keeps of each round together with the graph that made them."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from ..code.attributes import Origin
@@ -44,17 +44,22 @@ def kept_graphs(code: Notebook) -> list[KeptGraph]:
     tensors = Tensors(code)
     if not tensors.in_use:
         return []
-    found = [
+    found = [*_kept_in_loops(code), *_kept_by_hooks(code, tensors), *_averaged(code, tensors)]
+    needed = reached_by_gradients(code) if found else set()
+    found = [one for one in found if one.kept.value not in needed]
+    feeding = {one.kept.scope for one in found if _feeds_backward(_attribute(one.kept), code)}
+    return [one for one in found if one.kept.scope not in feeding]  # what feeds it holds the graph of the others, too
+
+
+@once
+def _kept_in_loops(code: Notebook) -> list[KeptGraph]:
+    tensors = Tensors(code)
+    return [
         judged
         for one in kept_values(code.running, tensors.origins)
         if records_graph(one.value, one.scope, code) and not _is_of_one_pass(one)
         if (judged := _judge(one, tensors)) is not None
     ]
-    found += [*_kept_by_hooks(code, tensors), *_averaged(code, tensors)]
-    needed = reached_by_gradients(code) if found else set()
-    found = [one for one in found if one.kept.value not in needed]
-    feeding = {one.kept.scope for one in found if _feeds_backward(_attribute(one.kept), code)}
-    return [one for one in found if one.kept.scope not in feeding]  # what feeds it holds the graph of the others, too
 
 
 def kept_losses(code: Notebook) -> list[KeptGraph]:
@@ -62,10 +67,15 @@ def kept_losses(code: Notebook) -> list[KeptGraph]:
     return [one for one in kept_graphs(code) if one.is_loss]
 
 
-def stores_of_graphs(code: Notebook) -> list[Store]:
-    """Return the statements of loops that keep tensors with their graphs, which no backward pass frees."""
+def stores_of_graphs(code: Notebook, seen: Container[str] = ()) -> list[Store]:
+    """Return the statements of loops that keep tensors with their graphs, which no backward pass frees.
+
+    Where there are none: those that make a tensor from what it was in the round before, of these that were `seen`.
+    """
     try:
         found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
+        carried = (one for one in _kept_in_loops(code) if not one.is_freed and not one.kept.is_added_to)
+        found = found or [one.kept for one in carried if one.kept.container in seen]
         states = [] if found else stores_of_states(code, Tensors(code))
         hooked = [] if found or states or not any(left_hooks(code)) else [*code_of_hooks(code)]
     except Exception:  # the statement to blame is known without, only not so well

@@ -472,3 +472,26 @@ def test_a_dict_whose_lists_keep_graphs_is_named_though_it_has_no_more_entries()
 
     assert place(answer) == (2, 7, None)
     assert answer.grown[0].name == "log"
+
+
+def test_a_list_is_measured_by_what_had_grown_when_it_was_last_looked_at():
+    cell = "for day in days:\n    for event in read(day):\n        events.append(event)"
+    grown = growth(2, grew_in(850 * MIB, own_frame(cell, 2)))
+    events = local(cell, "<module>", "events", "builtins.list", 130 * MIB, items=130_000)
+    early = killed(cell, growths=[grown], looks=[held(2, events, before_the_end_s=6.5)])
+
+    assert place(diagnose(early)) == (2, 3, None)
+
+
+def test_a_score_that_is_printed_as_a_number_keeps_no_memory():
+    cell = "for k in ks:\n    score = silhouette(X, k)\n    result[k] = score, k\n    print(f'{k}: {score:.3f}')"
+    grown = growth(2, grew_in(850 * MIB, own_frame(cell, 2)))
+
+    assert place(diagnose(killed(cell, growths=[grown]))) == (2, 2, None)
+
+
+def test_an_array_made_before_a_loop_is_not_what_the_loop_keeps():
+    cell = "C = plane(9000)\nZ = C * 0\nfor i in range(60):\n    Z[inside(Z)] = Z[inside(Z)] ** 2 + C[inside(Z)]"
+    grown = growth(2, grew_in(850 * MIB, own_frame(cell, 1)))
+
+    assert place(diagnose(killed(cell, growths=[grown]))) == (2, 1, None)

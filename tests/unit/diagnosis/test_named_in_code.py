@@ -54,10 +54,9 @@ def test_small_objects_beside_it_come_after_it():
         "labels = DBSCAN().fit_predict(X)",
         "distance = (X - Y).sum()",
         "model.fit(X)",
-        "for path in paths:\n    frame = read(path)",
     ],
 )
-def test_no_name_for_what_is_taken_on_the_way_or_made_anew_in_each_round(cell):
+def test_no_name_for_what_is_taken_on_the_way(cell):
     assert named(cell, at=[(cell, len(cell.split("\n")))]) == []
 
 
@@ -111,3 +110,35 @@ def test_a_state_that_is_carried_on_with_its_graph():
     assert "h" not in named(freed, at=[(freed, 5)], memory=RAMP)
     off = STATE.replace("for x in xs:\n", "with torch.no_grad():\n  for x in xs:\n")
     assert "h" not in named(off, at=[(off, 6)], memory=RAMP)
+
+
+def test_what_one_round_of_a_loop_was_about_to_make():
+    cell = "for i in range(300):\n    noise = torch.randn(400, 1_000_000)\n    step(noise)"
+    seen = local(cell, "<module>", "noise", "torch.Tensor", 4 * MIB)
+
+    assert named(cell, at=[(cell, 2)]) == ["noise"]
+    assert named(cell, at=[(cell, 2)], looks=[held(2, seen)]) == []  # an earlier round has made it: it is small
+
+
+def test_what_is_returned_has_the_name_of_the_caller_also_from_a_method_called_fit():
+    features = "class Features:\n    def fit_transform(self, texts):\n        return self.vectorizer(texts)"
+    call = "x_train = Features().fit_transform(texts)"
+
+    assert named(features, call, at=[(features, 3, "fit_transform"), (call, 1)]) == ["x_train"]
+
+
+def test_what_is_being_made_comes_before_what_holds_a_third():
+    cell = "index = product(a, b)\npairs = index.to_frame()"
+    index = local(cell, "<module>", "index", "pandas.MultiIndex", 300 * MIB)
+
+    assert named(cell, at=[(cell, 2)], looks=[held(2, index)]) == ["pairs", "index"]
+
+
+def test_a_picture_that_carries_its_graph_on_is_named_where_a_look_saw_it():
+    cell = (
+        "net = torch.nn.Linear(9, 9)\nadv = torch.rand(9, requires_grad=True)\nfor step in range(40):\n"
+        "    grad = torch.autograd.grad(net(adv).sum(), adv, create_graph=True)[0]\n    adv = adv + 0.1 * grad"
+    )
+    adv = local(cell, "<module>", "adv", "torch.Tensor", 2 * MIB, with_graph=True)
+
+    assert named(cell, at=[(cell, 4)], looks=[held(2, adv)], memory=RAMP)[:1] == ["adv"]

@@ -247,6 +247,24 @@ def test_a_short_list_of_tensors_with_their_graphs_is_told():
     assert "values" not in found
 
 
+def test_what_a_networks_own_list_keeps_is_told():
+    torch = pytest.importorskip("torch", reason="cannot run here: torch is not installed")
+    metric = torch.nn.Module()  # as the metrics of torchmetrics are
+    metric.preds = [torch.ones(MIB // 4) for _ in range(9)]
+
+    assert looked(metric=metric)["metric.preds"]["bytes"] == pytest.approx(9 * MIB, rel=0.01)
+
+
+def test_what_a_lambda_is_given_has_the_name_of_where_it_comes_from():
+    def apply(table, function):
+        return function(table)
+
+    found = apply(np.ones(MIB), lambda t: looked())
+
+    assert "t" not in found
+    assert found["table"]["function"] == "apply"
+
+
 def test_nothing_is_held_when_it_is_over():
     class Big:
         def __init__(self):
