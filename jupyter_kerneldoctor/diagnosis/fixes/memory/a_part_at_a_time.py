@@ -6,7 +6,7 @@ from ...code.arrays import Value
 from ...code.calls import plain_names
 from ...code.origins import Origins, all_origins
 from ...code.scopes import Scope
-from ...code.trees import walk
+from ...code.trees import dump, walk
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.evaluation import is_forward
 from ...frameworks.torch import Kind, Tensors
@@ -230,7 +230,7 @@ def _rows_of_a_mesh(call: ast.Call, name: str) -> list[ast.expr]:
     if name != "numpy.meshgrid" or len(call.args) != 2 or words.get("sparse", False) or words.get("indexing") == "ij":
         return []
     across, down = call.args
-    return [down] if ast.dump(across) != ast.dump(down) else []
+    return [down] if dump(across) != dump(down) else []
 
 
 def _may_be_array(value: Value | None) -> bool:
