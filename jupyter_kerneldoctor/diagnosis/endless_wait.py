@@ -37,7 +37,7 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
             why = f"its worker processes cannot find `{missing[1]}`, which only this notebook has"
             return Certainty.PROVEN, why
         return Certainty.STRONG, "it waits for worker processes that have failed"
-    if (found := _of_what_is_seen(still, death) or _of_a_failed_thread(still, death)) is not None:
+    if (found := _of_a_failed_thread(still, death) or _of_what_is_seen(still, death)) is not None:
         return found
     if kind in ("program", "group", "file-lock", "partner", "cluster"):
         return _of_others(still)
@@ -94,7 +94,7 @@ def _of_a_failed_thread(still: StuckCell, death: Death) -> Judgement | None:
     if _handles_signals(still) or _a_timer_runs(death) or (failed := death.failed_thread) is None:
         return None
     told = f"it needs {quote(failed.awaited or '')}, and the thread of {failed.told(still.frames)}"
-    return Certainty.STRONG if waits_for_good else Certainty.LIKELY, told
+    return Certainty.STRONG if waits_for_good or _of_a_poll(death) is not None else Certainty.LIKELY, told
 
 
 def _texts(death: Death) -> list[str]:

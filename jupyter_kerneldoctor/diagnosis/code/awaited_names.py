@@ -27,7 +27,9 @@ def awaited_names(code: Notebook, cell: Cell, line: int, *, again: bool) -> froz
     if scope is None:
         return frozenset()
     waits = [one for one in scope.calls if holds(one, line) and called_name(one) in _WAITS]
-    owners = {last_name(one.func.value) for one in waits if isinstance(one.func, ast.Attribute)} - {""}
+    locks = (one.context_expr for one in scope.nodes if isinstance(one, ast.withitem) and holds(one.context_expr, line))
+    owned = (one.func.value for one in waits if isinstance(one.func, ast.Attribute))
+    owners = {last_name(one) for one in (*owned, *locks)} - {""}
     if not again:
         return frozenset(owners)
     loop = next((one for one in reversed(scope.nodes) if isinstance(one, ast.While) and holds(one, line)), None)

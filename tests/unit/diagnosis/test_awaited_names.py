@@ -15,6 +15,7 @@ def asked(function, source, line, **how):
 def test_a_wait_without_an_end():
     assert asked(awaited_names, "row = self.rows.get()", 1, again=False) == {"rows"}
     assert asked(awaited_names, "a.wait()\nb.wait()", 2, again=False) == {"b"}
+    assert asked(awaited_names, "with self.lock:\n    save()", 1, again=False) == {"lock"}
     assert asked(awaited_names, "row = next(rows)", 1, again=False) == frozenset()
 
 

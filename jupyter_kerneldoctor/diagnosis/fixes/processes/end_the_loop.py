@@ -93,7 +93,7 @@ class EndTheLoop(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say why the loop does not end, and change it where that is clear."""
         loop = death.endless_loop
-        if loop is not None:
+        if loop is not None and death.failed_thread is None:
             why = f"{quote(loop.head)}: {loop.why}."
             yield Proposal(_edit(loop), why, title=_TITLES[loop.kind], snippet=_snippet(loop, death))
 

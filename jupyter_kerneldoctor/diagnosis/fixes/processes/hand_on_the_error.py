@@ -40,6 +40,8 @@ class HandOnTheError(Fix):
 
     id, title, causes = "hand-on-the-error", "Have the thread hand its error on to whoever waits", ("hang",)
 
+    unless_offered = frozenset({"hold-the-lock-with"})
+
     FIRES = [
         _case(_READS, 2, frame("threading.py", "wait"), frame("queue.py", "get"), says=("q.put(error)", "ValueError")),
         _case(_LOADS, 2, frame("threading.py", "wait"), says=("pool.submit(load", "task.result()")),

@@ -9,7 +9,7 @@ from ...examples.stuck import look
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
-_TAKES = re.compile(r"^([\w.]+)\.acquire\(\)$")
+_TAKES = re.compile(r"^(?:([\w.]+)\.acquire\(\)$|with ([\w.]+)(?=:))")
 _PAY = (
     "class Account:\n    def pay(self, n):\n        self.lock.acquire()\n        if n > self.rest:\n"
     "            raise ValueError(n)\n        self.rest -= n\n        self.lock.release()"
@@ -43,8 +43,14 @@ class HoldTheLockWith(Fix):
             "                raise ValueError(n)\n            self.rest -= n\n",
             says=("`self.lock.acquire()`",),
         ),
+        _case(
+            "lock.acquire()\nf(x)\nwith lock: pass\nlock.release()",
+            becomes="with lock:\n    f(x)\n    with lock: pass\n",
+            says=("`with lock`",),
+        ),
     ]
     SILENT = [
+        _case("with lock:\n    x = 1\nwith lock: pass"),
         _case("lock = threading.Lock()\nlock.acquire()\nlock.acquire()"),
         _case("class A:\n    def f(self):\n        self.lock.acquire()\n        self.lock.release()"),
         _case(_PAY.replace("self.lock.acquire()", "q.get()")),
@@ -57,7 +63,7 @@ class HoldTheLockWith(Fix):
         found = next((found for one in waits if (found := _TAKES.match(one.code.strip()))), None)
         if found is None:
             return
-        name = found[1].rpartition(".")[2]
+        name = (found[1] or found[2]).rpartition(".")[2]
         for scope in death.code.scopes_mentioning("acquire"):
             for taken, between, given in _pairs(scope, name):
                 lock = unparse(taken).removesuffix(".acquire()")
