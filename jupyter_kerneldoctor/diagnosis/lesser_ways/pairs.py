@@ -29,28 +29,6 @@ WAYS = (
         lambda call, death: len(call.node.args) == 1 and of_many_rows(call, death),
     ),
     LesserWay(
-        (
-            *("sentence_transformers.util.cos_sim", "sentence_transformers.util.pytorch_cos_sim"),
-            "sentence_transformers.util.dot_score",
-        ),
-        "Ask for the nearest of each only: util.semantic_search",
-        "makes a number for each pair of texts.",
-        "from sentence_transformers import util\n\n"
-        "hits = util.semantic_search({a0}, {a1}, query_chunk_size=100, top_k=10)  # a block at a time\n"
-        "# in place of dot_score: score_function=util.dot_score\n"
-        "hits[0]  # of the first: [{{'corpus_id': 7, 'score': 0.9}}, ...]",
-        Case("from sentence_transformers import util", "s = util.cos_sim(E, E)", says=("semantic_search(E, E, query",)),
-        lambda call, _death: len(call.node.args) == 2,
-    ),
-    LesserWay(
-        ("torch.combinations", "torch.cartesian_prod"),
-        "Take one row with all that come after it: no list of all pairs",
-        "writes both numbers of each pair.",
-        "for i in range(len(x) - 1):  # x: {a0}\n    pairs = x[i], x[i + 1 :]  # one with all that come after it\n"
-        "    ...  # keep what is needed of it",
-        Case("import torch", "p = torch.combinations(ids)", says=("x[i + 1 :]", "x: ids")),
-    ),
-    LesserWay(
         ("rapidfuzz.process.cdist",),
         "Keep the best of each text only: process.extract with score_cutoff",
         "makes a number for each pair of texts.",

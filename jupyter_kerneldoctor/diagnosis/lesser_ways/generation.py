@@ -1,0 +1,124 @@
+"""Models of languages, sounds and pictures that were trained before: what they give beside the answer."""
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from .conditions import both, given, made, without
+from .way import LesserWay
+
+_TRANSFORMERS = "from transformers import AutoModel\nm = AutoModel.from_pretrained('a')"
+_PIPELINE = "from transformers import pipeline\n"
+
+
+def _asks_for_layers(call: Call, death: Death) -> bool:
+    """Whether a model, or the call of it, is asked for what all of its layers give."""
+    asked = [given(True, one) for one in ("output_hidden_states", "output_attentions")]
+    if any(one(call, death) for one in asked):
+        return bool(made("transformers")(call, death))
+    return any(made("transformers", "from_pretrained", told=one)(call, death) for one in asked)
+
+
+WAYS = (
+    LesserWay(
+        (".()",),
+        "Listen to half a minute at a time: chunk_length_s=30",
+        "works on the whole recording at once where no `chunk_length_s` is given.",
+        "text = {owner}({a0}, chunk_length_s=30, batch_size=4)  # pieces of 30 seconds, joined again",
+        Case(
+            _PIPELINE + "asr = pipeline('automatic-speech-recognition')",
+            "t = asr('talk.wav')",
+            says=("asr('talk.wav', chunk_length_s=30",),
+        ),
+        both(
+            without("chunk_length_s"),
+            made(
+                "transformers",
+                "pipeline",
+                told=both(without("chunk_length_s"), given("automatic-speech-recognition", "task", 0)),
+            ),
+        ),
+        silent=(
+            Case(
+                _PIPELINE + "asr = pipeline('automatic-speech-recognition', chunk_length_s=30)", "t = asr('talk.wav')"
+            ),
+        ),
+    ),
+    LesserWay(
+        (".()",),
+        "Ask for the last layer only: no output_hidden_states, no output_attentions",
+        "gives what every layer makes: `output_hidden_states` a vector of each word in each layer, "
+        "`output_attentions` a number for each pair of words in each head.",
+        "with torch.no_grad():\n    out = {owner}(**batch)  # without output_hidden_states, output_attentions\n"
+        "vectors = out.last_hidden_state.mean(1)  # or of one layer only: out.hidden_states[-2].mean(1), kept alone",
+        Case(_TRANSFORMERS, "out = m(**batch, output_hidden_states=True)", says=("out.last_hidden_state",)),
+        _asks_for_layers,
+        silent=(Case(_TRANSFORMERS, "out = m(**batch)"),),
+    ),
+    LesserWay(
+        (".encode",),
+        "Encode some texts at a time, and keep one vector of each as float16",
+        "keeps a vector for each word of each text with `output_value='token_embeddings'`.",
+        "X = {owner}.encode({a0}, batch_size=32).astype('float16')  # one vector for each text",
+        Case(
+            "from sentence_transformers import SentenceTransformer\nm = SentenceTransformer('a')",
+            "v = m.encode(texts, output_value='token_embeddings')",
+            says=("m.encode(texts, batch_size=32)",),
+        ),
+        both(given("token_embeddings", "output_value"), made("sentence_transformers")),
+    ),
+    LesserWay(
+        (".()",),
+        "Make one picture at a time, with attention in slices: enable_attention_slicing",
+        "works on all pictures of `num_images_per_prompt` at once.",
+        "{owner}.enable_attention_slicing()\n{owner}.enable_vae_slicing()  # the pictures are decoded one by one\n"
+        "pictures = [{owner}({a0}).images[0] for _ in range(4)]  # one at a time",
+        Case(
+            "from diffusers import StableDiffusionPipeline\np = StableDiffusionPipeline.from_pretrained('a')",
+            "out = p('a cat', num_images_per_prompt=8)",
+            says=("p.enable_attention_slicing()", "p('a cat').images[0]"),
+        ),
+        lambda call, death: call.argument("num_images_per_prompt") is not None and made("diffusers")(call, death),
+    ),
+    LesserWay(
+        ("datasets.Dataset.from_list", "datasets.Dataset.from_dict"),
+        "Hand the rows over one by one, into a file: Dataset.from_generator",
+        "makes a second copy of all rows, in memory, beside the Python objects.",
+        "from datasets import Dataset\n\ndef rows():\n"
+        "    for row in source:  # read where it is needed, not from a list\n"
+        "        yield {{'text': row}}\n\n{to} = Dataset.from_generator(rows)  # kept in a file",
+        Case("from datasets import Dataset", "ds = Dataset.from_list(rows)", says=("ds = Dataset.from_generator(",)),
+    ),
+    LesserWay(
+        ("datasets.load_dataset", "datasets.load_from_disk", ".map", ".filter", ".sort"),
+        "Leave the data set in its file: keep_in_memory=False",
+        "copies the whole data set into memory with `keep_in_memory=True`.",
+        "{to} = {function}({a0}, keep_in_memory=False)  # with your other arguments: it is read as it is used",
+        Case(
+            "import datasets", "ds = datasets.load_dataset('a', keep_in_memory=True)", says=("keep_in_memory=False)",)
+        ),
+        both(given(True, "keep_in_memory"), lambda _call, death: death.code.imports("datasets")),
+        silent=(Case("import datasets", "ds = datasets.load_dataset('a')"),),
+    ),
+    LesserWay(
+        (".map",),
+        "Write the rows sooner: writer_batch_size=50",
+        "keeps a thousand rows of its result in memory before it writes them; with pictures or sounds that is much.",
+        "ds = {owner}.map({a0}, writer_batch_size=50)  # with your other arguments; batched: batch_size=50, too",
+        Case(
+            "import datasets\nds = datasets.load_dataset('a')",
+            "ds = ds.map(spectrum)",
+            says=("ds.map(spectrum, writer_batch_size=50)",),
+        ),
+        both(made("datasets"), without("writer_batch_size", "batch_size")),
+        silent=(Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(f, writer_batch_size=50)"),),
+    ),
+    LesserWay(
+        (".add", ".train_and_add"),
+        "Keep the vectors as bytes, in groups: index_factory('IVF1024,SQ8')",
+        "keeps all vectors in full: four bytes for each number.",
+        "import faiss\n\nindex = faiss.index_factory({a0}.shape[1], 'IVF1024,SQ8')  # a byte for each number\n"
+        "index.train({of0}[::20])\nfor at in range(0, len({a0}), 100_000):\n    index.add({of0}[at : at + 100_000])",
+        Case("import faiss\ni = faiss.IndexFlatL2(768)", "i.add(X)", says=("'IVF1024,SQ8'", "X[at : at + 100_000]")),
+        made("faiss", "IndexFlatL2", "IndexFlatIP", "IndexHNSWFlat"),
+    ),
+)

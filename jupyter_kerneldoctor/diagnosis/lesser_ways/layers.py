@@ -1,0 +1,163 @@
+"""Layers and data sets of Keras and TensorFlow, and functions of PyTorch that make one tensor of all."""
+
+from ..case import Case
+from .conditions import both, given, made, without
+from .way import LesserWay, is_gathered, is_method_of
+
+WAYS = (
+    LesserWay(
+        (".texts_to_matrix", ".sequences_to_matrix"),
+        "Give the numbers of the words to an Embedding, not a column for each word: texts_to_sequences",
+        "makes a column of eight bytes for each word of the vocabulary, nearly all of them zero.",
+        "rows = tokenizer.texts_to_sequences(texts)  # Tokenizer(num_words=10_000): only the most frequent\n"
+        "X = keras.utils.pad_sequences(rows, maxlen=200)  # 200 numbers for each text, for an Embedding layer",
+        Case(
+            "from keras.preprocessing.text import Tokenizer\nt = Tokenizer()",
+            "X = t.texts_to_matrix(texts, mode='binary')",
+            says=("maxlen=200",),
+        ),
+        lambda _call, death: any(map(death.code.imports, ("keras", "tensorflow", "keras_preprocessing"))),
+    ),
+    LesserWay(
+        (".adapt",),
+        "Learn the words of a sample: adapt(ds.take(1000))",
+        "keeps every word and every group of words of `ngrams` before it cuts the list to `max_tokens`.",
+        "ds = tf.data.Dataset.from_tensor_slices({a0}).batch(256)\n"
+        "{owner}.adapt(ds.take(1000))  # 1,000 batches; with fewer ngrams, the list is much shorter",
+        Case(
+            "from keras.layers import TextVectorization\nv = TextVectorization(ngrams=3)",
+            "v.adapt(texts)",
+            says=("v.adapt(ds.take(1000))",),
+        ),
+        lambda call, death: any(
+            made(one, "TextVectorization", "StringLookup", "IntegerLookup")(call, death)
+            for one in ("keras", "tensorflow")
+        ),
+    ),
+    LesserWay(
+        (".jacobian",),
+        "Take the derivatives of each row by itself: batch_jacobian",
+        "makes the derivatives of each row by every other row, which are zero, too.",
+        "J = {owner}.batch_jacobian({a0}, {a1})  # rows x outputs x inputs\n"
+        "# for parameters: {owner}.jacobian(y, w, experimental_use_pfor=False) works on one output after the other",
+        Case(
+            "import tensorflow as tf",
+            "with tf.GradientTape() as tape:\n    y = net(x)\nJ = tape.jacobian(y, x)",
+            says=("tape.batch_jacobian(y, x)",),
+        ),
+        both(lambda _call, death: death.code.imports("tensorflow"), without("experimental_use_pfor", 4)),
+    ),
+    LesserWay(
+        ("tensorflow_datasets.load",),
+        "Take one batch after the other: no batch_size=-1",
+        "puts all rows into one batch with `batch_size=-1`.",
+        "{to} = {function}({a0}, split='train', as_supervised=True)  # without batch_size=-1\n"
+        "model.fit({to}.batch(128).prefetch(1))",
+        Case(
+            "import tensorflow_datasets as tfds",
+            "d = tfds.load('a', batch_size=-1)",
+            says=("d.batch(128)", "tfds.load"),
+        ),
+        lambda call, _death: (size := call.argument("batch_size")) is not None and call.scope.segment(size) == "-1",
+        silent=(Case("import tensorflow_datasets as tfds", "d = tfds.load('a')"),),
+    ),
+    LesserWay(
+        (".as_numpy_iterator",),
+        "Give the data set itself to fit: it makes one batch after the other",
+        "gives an array for each row, and all of them are kept.",
+        "model.fit({owner}.batch(128), epochs=1)  # ds.take(n), ds.skip(n) part it\n"
+        "for row in {owner}.as_numpy_iterator():\n    ...  # or one row at a time",
+        Case(
+            "import tensorflow as tf\nds = tf.data.Dataset.range(9)",
+            "rows = list(ds.as_numpy_iterator())",
+            says=("model.fit(ds.batch(128)",),
+        ),
+        is_gathered,
+    ),
+    LesserWay(
+        ("tensorflow.sparse.to_dense",),
+        "Multiply it as it is: tf.sparse.sparse_dense_matmul",
+        "writes all zeros, too.",
+        "y = tf.sparse.sparse_dense_matmul({a0}, w)  # the sparse tensor as it is; sums: tf.sparse.reduce_sum",
+        Case("import tensorflow as tf", "d = tf.sparse.to_dense(s)", says=("sparse_dense_matmul(s, w)",)),
+    ),
+    LesserWay(
+        ("tensorflow.tile", "tensorflow.meshgrid"),
+        "Let it broadcast, without a copy: x[:, None]",
+        "writes the same numbers again and again. Arithmetic repeats them by itself where a dimension is 1.",
+        "y = x[:, None] + z[None]  # x: {a0}; nothing is repeated before, the sum alone is made",
+        Case("import tensorflow as tf", "g = tf.tile(row, [10**6, 1])", says=("x[:, None]", "x: row")),
+    ),
+    LesserWay(
+        (".repeat", "torch.tile"),
+        "Let it broadcast, without a copy: expand",
+        "writes the same numbers again and again. Arithmetic repeats them by itself where a dimension is 1.",
+        "view = x[:, None].expand(-1, n, -1)  # a view that takes no memory\n"
+        "y = x[:, None] + z[None]  # or nothing at all: dimensions of 1 are repeated in arithmetic",
+        Case("import torch\nx = torch.zeros(9, 9)", "g = x.repeat(10**6, 1)", says=("expand(-1, n, -1)",)),
+        lambda call, death: call.name.startswith("torch.") or is_method_of("torch")(call, death),
+    ),
+    LesserWay(
+        ("torch.nn.functional.interpolate", "torch.nn.functional.upsample"),
+        "Enlarge what is used of it only: the classes, one picture at a time",
+        "makes all channels of all pictures at the new size.",
+        "import torch.nn.functional as F\n\nfor maps in {a0}:  # one picture at a time\n"
+        "    classes = F.interpolate(maps[None], ..., mode='bilinear').argmax(1).to(torch.uint8)  # a byte for a dot",
+        Case("import torch.nn.functional as F", "m = F.interpolate(logits, (4096, 4096))", says=("maps in logits",)),
+    ),
+    LesserWay(
+        ("torch.kron", "torch.block_diag", "torch.diag_embed"),
+        "Multiply the parts: no full matrix, nearly all of it zeros",
+        "makes a full matrix, nearly all of it zeros.",
+        "y = d[:, None] * x  # a diagonal matrix times x, with its diagonal d\n"
+        "y = torch.bmm(blocks, x.view(len(blocks), -1, 1))  # blocks of one size, as (how many, n, n)\n"
+        "Y = A @ X @ B.T  # is what kron(A, B) does to X, row by row",
+        Case("import torch", "K = torch.kron(A, B)", says=("Y = A @ X @ B.T",)),
+    ),
+    LesserWay(
+        ("torch.svd", "torch.linalg.svd", "torch.linalg.eigh", "torch.linalg.eig", "torch.symeig"),
+        "Ask for the first of them only: svd_lowrank, lobpcg",
+        "makes all vectors, and copies of the full matrix.",
+        "U, S, V = torch.svd_lowrank({a0}, q=50)  # the 50 largest\n"
+        "values, vectors = torch.lobpcg(A, k=10)  # of a symmetric, positive matrix, also a sparse one: eigenvectors\n"
+        "U, S, Vh = torch.linalg.svd({a0}, full_matrices=False)  # all, but no more vectors than there are values",
+        Case("import torch", "U, S, V = torch.linalg.svd(X)", says=("torch.svd_lowrank(X, q=50)",)),
+    ),
+    LesserWay(
+        (".()",),
+        "Take some rows of the derivatives at a time: chunk_size",
+        "works out all derivatives at once.",
+        "from torch.func import jacrev\n\n"
+        "{to} = jacrev(f, chunk_size=16)({a0})  # f: your function; 16 outputs at a time",
+        Case("from torch.func import jacrev\nj = jacrev(f)", "J = j(x)", says=("J = jacrev(f, chunk_size=16)(x)",)),
+        made("torch", "jacrev", told=without("chunk_size")),
+        silent=(Case("from torch.func import jacrev", "J = jacrev(f, chunk_size=16)(x)"),),
+    ),
+    LesserWay(
+        ("torchaudio.load", "soundfile.read"),
+        "Read a minute at a time, as float32",
+        "reads the whole recording, soundfile in numbers of eight bytes.",
+        "import soundfile\n\nrate = soundfile.info({a0}).samplerate\n"
+        "for part in soundfile.blocks({a0}, blocksize=60 * rate, dtype='float32'):\n"
+        "    ...  # a minute; torchaudio.load({a0}, frame_offset=at, num_frames=60 * rate)",
+        Case("import soundfile as sf", "x, rate = sf.read('a.wav')", says=("soundfile.blocks('a.wav'",)),
+        without("frames", "num_frames", "frame_offset", "start"),
+        silent=(Case("import soundfile as sf", "x, rate = sf.read('a.wav', frames=1000)"),),
+    ),
+    LesserWay(
+        (".fit",),
+        "Learn the mean of a sample of the pictures, without ZCA: zca_whitening=False",
+        "makes a number for each pair of dots of a picture with `zca_whitening=True`.",
+        "generator = ImageDataGenerator(featurewise_center=True, featurewise_std_normalization=True)\n"
+        "generator.fit({of0}[:1000])  # a sample is enough",
+        Case(
+            "from keras.preprocessing.image import ImageDataGenerator\ng = ImageDataGenerator(zca_whitening=True)",
+            "g.fit(X)",
+            says=("generator.fit(X[:1000])",),
+        ),
+        lambda call, death: any(
+            made(one, "ImageDataGenerator", told=given(True, "zca_whitening"))(call, death)
+            for one in ("keras", "tensorflow")
+        ),
+    ),
+)
