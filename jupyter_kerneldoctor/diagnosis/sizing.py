@@ -10,6 +10,7 @@ from .analysis.guilty_statement import keeps_what_grew
 from .calls import network_call_at
 from .death import Death
 from .frameworks.gradients import backward_calls, goes_backward, hides_gradients, sources_of_gradients
+from .frameworks.pair_scores import pair_scores
 from .frameworks.sliced_arrays import copied_bytes, slicing_calls
 from .frameworks.step_growth import grows_by_the_step
 from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, only_evaluates, training_calls, trains
@@ -152,6 +153,9 @@ def choose(death: Death, rows: int, *, from_runs: bool = True) -> Choice | None:
         return fitted
     at_most = int((target - before) * rows / growth / whole)
     value = max(power_of_two(at_most // _CAUTION), min(at_most, 1 if normalises_batches(death.code) is None else 2))
+    scores = pair_scores(death.code, death.values)
+    if scores is not None and value * scores.row_bytes > target - before:
+        return None
     return Choice(value, at_most=min(at_most, rows - 1)) if 1 <= value < rows else None
 
 
