@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .endless_reads import endless_read
-from .endless_steps import halved, missed
+from .endless_steps import halved, missed, reset
 from .lasting_lengths import lasting_length
 from .loop_changes import (
     FUNCTIONS,
@@ -47,7 +47,18 @@ _CALLED_BACK = ("observe", "on_", "callback", "Listener", "Scheduler", "subscrib
 _OF_TEXTS = frozenset({"startswith", "endswith", "strip", "lower", "upper", "isdigit", "isspace", "isalpha"})
 
 Kind = Literal[
-    "unchanged", "uncounted", "skipped", "halved", "missed", "polled", "file", "read", "mistyped", "page", "retried"
+    "unchanged",
+    "uncounted",
+    "skipped",
+    "halved",
+    "missed",
+    "reset",
+    "polled",
+    "file",
+    "read",
+    "mistyped",
+    "page",
+    "retried",
 ]
 
 
@@ -58,10 +69,10 @@ class EndlessLoop(NamedTuple):
     node: Loop
     kind: Kind
     """`uncounted`: what is compared with a length does not change; `skipped`: `continue` comes before the step;
-    `halved`: a bisection that keeps its bounds; `missed`: a sum of fractions that is to be equal; `polled`: it sleeps
-    until others change something; `file`: until a file is gone; `read`: it reads on where there is nothing more;
-    `mistyped`: it asks for the end of the data in another type; `page`: it asks for the same page each time; `retried`:
-    it does the same again after an error."""
+    `halved`: a bisection that keeps its bounds; `missed`: a sum of fractions that is to be equal; `reset`: `i =+ 1`;
+    `polled`: it sleeps until others change something; `file`: until a file is gone; `read`: it reads on where there is
+    nothing more; `mistyped`: it asks for the end of the data in another type; `page`: for the same page each time;
+    `retried`: it does the same again after an error."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes; of `retried` the `try`."""
@@ -123,6 +134,7 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
     inner = [node for one in loop.body for node in running_nodes(one)]
     code.spend(len(inner))
     yield from (EndlessLoop(scope, loop, *one) for one in halved(loop, inner))
+    yield from (EndlessLoop(scope, loop, *one) for one in reset(loop, inner))
     yield from (EndlessLoop(scope, loop, *one) for one in missed(code, scope, loop, inner))
     names = asked_names(loop.test)
     yield from _of_answers(code, scope, loop, names, inner)

@@ -20,7 +20,7 @@ _MOST_START = 1 << 53
 class Step(NamedTuple):
     """What keeps a loop from its end, and what is to be written in its place."""
 
-    kind: Literal["halved", "missed"]
+    kind: Literal["halved", "missed", "reset"]
     why: str
     at: ast.stmt | ast.expr
     text: str
@@ -84,6 +84,22 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
                     )
                     text = f"{scope.segment(left)} {sign} {scope.segment(stop)}"
                     yield Step("missed", why, loop.test, text)
+
+
+def reset(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
+    """Find `i =+ 1`, which sets a number in place of counting on, where the loop asks for that number."""
+    asked = {one.id for one in walk(loop.test) if isinstance(one, ast.Name)}
+    if any(isinstance(one, ast.Break | ast.Return | ast.Raise | ast.Assert) for one in inner):
+        return
+    stored = [one.id for one in inner if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)]
+    for one in inner:
+        match one:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.UnaryOp(op=ast.UAdd(), operand=ast.Constant() as by)
+            ):
+                if name in asked and stored.count(name) == 1:
+                    text = f"{name} += {unparse(by)}"
+                    yield Step("reset", f"`{name} =+ {unparse(by)}` sets `{name}` to the same in each round", one, text)
 
 
 def _asks_for_progress(test: ast.expr, bounds: set[str], counted: set[str]) -> bool:

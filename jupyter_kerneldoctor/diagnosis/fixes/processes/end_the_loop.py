@@ -16,6 +16,7 @@ _TITLES = {
     "skipped": "Take the step before continue, too",
     "halved": "Leave out the value that was tried: a bisection has to get shorter",
     "missed": "Ask with < or >: sums of fractions are seldom equal to anything",
+    "reset": "Count on with +=",
     "polled": "Give the loop that waits an end of its own",
     "read": "Leave the loop at the end of the data: an empty answer means that no more comes",
     "page": "Ask for the next page in each round",
@@ -70,6 +71,7 @@ class EndTheLoop(Fix):
             3,
             "with open(p, 'rb') as f:\n    for part in iter(lambda: f.read(9), b\"\"):\n        d.update(part)",
         ),
+        _busy("i = 0\nwhile i < 9:\n    f(i)\n    i =+ 1", 3, "i = 0\nwhile i < 9:\n    f(i)\n    i += 1"),
         _busy(
             "cursor = None\nwhile True:\n    page = get(cursor)\n    rows += page['rows']\n    if page['end']: break",
             3,
