@@ -72,8 +72,20 @@ def _notes_what_was_seen(inside: list[ast.AST], queue: str) -> bool:
                 return True  # a table of distances, a mark of the node
             case ast.Name(id=name) | ast.Attribute(attr=name) if name.lower().startswith(_SEEN):
                 return True
-            case ast.Compare(ops=[ast.NotIn() | ast.In()], comparators=[ast.Name(id=name)]) if name == queue:
-                return True
+            case ast.Compare(ops=[ast.NotIn() | ast.In()], comparators=[asked]):
+                name = container_name(asked)
+                if name == queue or (name and any(_grows(one, name) for one in inside)):
+                    return True
+    return False
+
+
+def _grows(node: ast.AST, name: str) -> bool:
+    """Whether a list gets one more item: a list can note what was seen, too."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=method, value=owner)):
+            return method in ("append", "extend", "insert", "setdefault", "update") and container_name(owner) == name
+        case ast.AugAssign(target=target):
+            return container_name(target) == name
     return False
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..code.calls import last_name
 from ..code.notebook import Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
@@ -12,6 +13,7 @@ from ..code.stores import stores
 from .gradients import backward_calls
 
 _LEARNS = frozenset({"apply_gradients", "fit", "train_on_batch", "partial_fit"})
+_DEEPEST = 3  # functions that call each other
 _DRAWS = frozenset({"sample", "choice", "choices", "randint", "integers"})
 
 
@@ -25,6 +27,8 @@ class Rollout(NamedTuple):
     """It draws some at random, and so needs the past: a replay memory."""
     is_alone: bool
     """Nothing else reads them, and the learner reads them whole."""
+    is_read_outside: bool
+    """What is no method reads them, too: to draw them at the end."""
 
 
 def rollout_of(name: str, code: Notebook) -> Rollout | None:
@@ -38,6 +42,8 @@ def rollout_of(name: str, code: Notebook) -> Rollout | None:
         reads = list(_reads(learner, {attribute}))
         if not reads or not (backward_calls(learner.node, learner) or calls & _LEARNS):
             continue
+        if not _is_filled_between(learner, attribute, code):
+            continue
         owner = learner.segment(reads[0].value)
         lists = dict.fromkeys(one.attr for one in _reads(learner, kept) if learner.segment(one.value) == owner)
         others = [one for one in code.running if one is not learner]
@@ -48,8 +54,31 @@ def rollout_of(name: str, code: Notebook) -> Rollout | None:
             for one in learner.nodes
         )
         names = tuple(f"{owner}.{one}" for one in lists)
-        return Rollout(names, learner, bool(calls & _DRAWS), not is_read and not is_cut)
+        is_read_outside = any(True for one in others if not one.owner for _ in _reads(one, {*lists}))
+        return Rollout(names, learner, bool(calls & _DRAWS), not is_read and not is_cut, is_read_outside)
     return None
+
+
+def _is_filled_between(learner: Scope, attribute: str, code: Notebook) -> bool:
+    """Whether the same loop fills a list and learns of it: else it is data that is gone through again and again."""
+    filled = [one for one in stores(code.running) if one.container.rpartition(".")[2] == attribute]
+    fills, learns = {one.scope.function for one in filled} - {""}, {learner.function}
+    for _ in range(_DEEPEST):
+        for scope in code.running:
+            if scope.function in fills or any(last_name(one.func) in fills for one in scope.calls):
+                fills = fills | {scope.function} - {""}
+    for _ in range(_DEEPEST):
+        for scope in code.running:
+            for call in (one for one in scope.calls if last_name(one.func) in learns):
+                loops = scope.loops_around(call)
+                inside = {part for loop in loops for part in scope.inside(loop)} or {*scope.nodes}
+                if any(one.scope is scope and one.statement in inside for one in filled) or any(
+                    isinstance(one, ast.Call) and one is not call and last_name(one.func) in fills - learns
+                    for one in inside
+                ):
+                    return True
+                learns = learns | ({scope.function} if not loops else set()) - {""}
+    return learner.function in fills
 
 
 def clearing_method(rollout: Rollout, code: Notebook) -> str | None:

@@ -1,11 +1,12 @@
 """Rows that are matched by keys, times or ids which hardly ever meet, or room for all that there could be."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ..case import Case
-from ..code.calls import given_to, last_name
+from ..code.calls import given_to, last_name, plain_names
 from ..code.notebook import Call
+from ..code.origins import all_origins
 from ..code.trees import walk
 from ..death import Death
 from .way import LesserWay, made_by
@@ -13,10 +14,20 @@ from .way import LesserWay, made_by
 _RANGES = ("range", "arange")
 
 
-def _side_by_side(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+def _tables(part: ast.expr, call: Call, death: Death) -> Iterator[str]:
+    """Yield the names of what a table is made of: `df` of `pd.get_dummies(df['a'])`, also where that has a name."""
+    for one, _ in all_origins(part, call.scope, death.code, parts=True):
+        yield from plain_names(one) - {"pd", "pandas", "np", "numpy"}
+
+
+def _side_by_side(call: Call, death: Death) -> bool:
     axis, join = call.argument("axis", 1), call.argument("join", 2)
     is_inner = isinstance(join, ast.Constant) and join.value == "inner"
-    return isinstance(axis, ast.Constant) and axis.value in (1, "columns") and not is_inner
+    if not isinstance(axis, ast.Constant) or axis.value not in (1, "columns") or is_inner:
+        return False
+    parts = call.argument("objs", 0)
+    tables = [{*_tables(one, call, death)} for one in parts.elts] if isinstance(parts, ast.List | ast.Tuple) else []
+    return not any(one & other for at, one in enumerate(tables) for other in tables[:at])  # of one table: same rows
 
 
 def _outer_again(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others

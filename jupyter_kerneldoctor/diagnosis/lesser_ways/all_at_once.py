@@ -10,7 +10,7 @@ from ..code.origins import all_origins
 from ..death import Death
 from .way import LesserWay, is_gathered
 
-_STYLE = re.compile(r"(?<!plt)(?<!mpl)(?<!matplotlib)\.style\b")
+_STYLE = re.compile(r"(?<!plt)(?<!mpl)(?<!matplotlib)\.style\b(?!\.use)")
 
 
 def _in_memory(call: Call, death: Death) -> bool:
@@ -25,6 +25,13 @@ def _in_memory(call: Call, death: Death) -> bool:
 
 def _without_a_file(call: Call, _death: Death) -> bool:
     return call.argument("path_or_buf", 0) is None
+
+
+def _of_pages(call: Call, death: Death) -> bool:
+    """Whether one picture is read that may have pages: a TIFF."""
+    given = call.argument("fname", 0) if call.name == "skimage.io.imread" else None
+    is_other = isinstance(given, ast.Constant) and not str(given.value).lower().endswith((".tif", ".tiff"))
+    return not is_other and not is_gathered(call, death) and not call.scope.loops_around(call.node)
 
 
 def _to_objects(call: Call, death: Death) -> bool:
@@ -80,7 +87,7 @@ WAYS = (
         "import tifffile\n\n{to} = tifffile.memmap({a0}, mode='r')  # not compressed: nothing is read yet\n"
         "page = tifffile.imread({a0}, key=0)  # or one page at a time",
         Case("import tifffile", "x = tifffile.imread('a.tif')", says=("tifffile.memmap('a.tif'", "key=0")),
-        lambda call, death: not is_gathered(call, death) and not call.scope.loops_around(call.node),
+        _of_pages,
     ),
     LesserWay(
         ("pydub.AudioSegment.*",),
@@ -114,7 +121,7 @@ WAYS = (
         Case("import asyncio", "p = await asyncio.gather(*[get(u) for u in us])", says=("asyncio.Semaphore(20)",)),
     ),
     LesserWay(
-        ("gensim.models.Word2Vec", "gensim.models.FastText", "gensim.models.Doc2Vec", "gensim.corpora.Dictionary"),
+        ("gensim.models.Word2Vec", "gensim.models.FastText"),
         "Give it the file, one line after the other: corpus_file, LineSentence",
         "keeps all sentences that it is given as lists, and a vector for each word.",
         "from gensim.models.word2vec import LineSentence\n\n"
@@ -146,9 +153,11 @@ WAYS = (
     ),
     LesserWay(
         ("pandas.Series.apply", "pandas.Series.map"),
-        "Make numbers of the texts, not lists: np.fromstring, float32",
-        "makes a list of Python objects of each text: eight times what the numbers take.",
-        "matrix = np.stack([np.fromstring(text.strip('[]'), sep=',', dtype='float32') for text in {owner}])\n"
+        "Make of each text only what is used: an array of its numbers, or single fields",
+        "makes Python objects of each text, which take many times as much.",
+        "few = {owner}.map(lambda text: json.loads(text)['a'])  # of dicts only the fields you need\n\n"
+        "# of lists of numbers an array\nmatrix = np.stack([np.fromstring(text.strip('[]'), sep=',', dtype='float32')"
+        " for text in {owner}])\n"
         "np.save('matrix.npy', matrix)  # next time: np.load('matrix.npy', mmap_mode='r')",
         Case(
             "import pandas as pd, json\ndf = pd.read_csv('a.csv')",

@@ -8,7 +8,7 @@ WAYS = (
         ("math.factorial", "math.comb", "math.perm", "scipy.special.factorial", "scipy.special.comb"),
         "Calculate with logarithms: math.lgamma",
         "makes a number with all of its digits.",
-        "log_n = math.lgamma(n + 1)  # the logarithm of n!; those of products are sums\n"
+        "import math\n\nlog_n = math.lgamma(n + 1)  # the logarithm of n!; those of products are sums\n"
         "digits = int(log_n / math.log(10)) + 1  # how many it would have",
         Case("import math", "n = math.factorial(10**9)", says=("math.lgamma(n + 1)",)),
     ),
@@ -16,6 +16,7 @@ WAYS = (
         ("sympy.expand", "sympy.simplify", "sympy.Matrix", "sympy.solve", "sympy.factor"),
         "Put numbers in: lambdify, or keep it factored",
         "makes an object of each term of the formula.",
+        "import numpy as np\nimport sympy\n\n"
         "f = sympy.lambdify((x, y), {a0}, 'numpy')  # numbers in place of terms; no expand before\n"
         "values = f(np.linspace(0, 1, 1000), 2.0)",
         Case("import sympy", "e = sympy.expand((x + y) ** 900)", says=("lambdify((x, y), (x + y) ** 900",)),

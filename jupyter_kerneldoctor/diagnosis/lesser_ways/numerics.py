@@ -187,7 +187,7 @@ WAYS = (
         "from scipy.signal import correlate\n\n"
         "{to} = correlate({of0}.astype('float32'), {a1}, mode='same', method='fft')  # half of 'full'",
         Case("from scipy import signal", "c = signal.correlate2d(a, b)", says=("method='fft'",)),
-        lambda call, _death: len(call.node.args) > 1,
+        lambda call, _death: len(call.node.args) > 1 and not call.argument("mode", 2),
     ),
     LesserWay(
         ("scipy.interpolate.griddata",),

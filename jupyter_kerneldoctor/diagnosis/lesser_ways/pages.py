@@ -13,15 +13,15 @@ WAYS = (
         Case("import folium", "for p in ps:\n    folium.Marker(p).add_to(m)", says=("FastMarkerCluster(",)),
     ),
     LesserWay(
-        ("ydata_profiling.ProfileReport", "pandas_profiling.ProfileReport", "sweetviz.analyze"),
-        "Ask for less of the report: minimal=True, and a sample",
+        ("ydata_profiling.ProfileReport", "pandas_profiling.ProfileReport"),
+        "Ask for less of the report: minimal=True, and the first rows",
         "compares all columns with each other, and keeps tables of all values.",
-        "report = {function}({of0}.sample(20_000), minimal=True)  # no correlations, no pairs",
-        Case("from ydata_profiling import ProfileReport", "ProfileReport(df)", says=("df.sample(20_000), minimal=",)),
+        "report = {function}({of0}.head(20_000), minimal=True)  # no correlations, no pairs",
+        Case("from ydata_profiling import ProfileReport", "ProfileReport(df)", says=("df.head(20_000), minimal=",)),
         lambda call, _death: bool(call.node.args) and call.argument("minimal") is None,
     ),
     LesserWay(
-        ("pdf2image.convert_from_path", "pdf2image.convert_from_bytes"),
+        ("pdf2image.convert_from_path",),
         "Take one page at a time, at a lower resolution",
         "makes a picture of each page, and keeps all of them.",
         "from pdf2image import convert_from_path, pdfinfo_from_path\n\n"
@@ -38,12 +38,16 @@ WAYS = (
         Case("from xml.dom import minidom", "doc = minidom.parse('a.xml')", says=("ET.iterparse(path)",)),
     ),
     LesserWay(
-        ("osmnx.graph_from_place", "osmnx.graph_from_bbox", "osmnx.graph_from_point", "osmnx.features_from_place"),
+        ("osmnx.graph_from_place", "osmnx.graph_from_polygon"),
         "Ask for a smaller place, and only the roads you need",
         "keeps a Python dict for each piece of each way.",
-        "{to} = {function}(place, network_type='drive', custom_filter='[\"highway\"~\"motorway|trunk|primary\"]')\n"
+        '{to} = {function}({a0}, custom_filter=\'["highway"~"motorway|trunk|primary"]\')\n'
         "# a district in place of a country; for a whole country read its .osm.pbf with pyrosm or osmium",
-        Case("import osmnx as ox", "G = ox.graph_from_place('Germany')", says=("network_type='drive'",)),
+        Case(
+            "import osmnx as ox",
+            "G = ox.graph_from_place('Germany')",
+            says=("graph_from_place('Germany', custom_filter=",),
+        ),
     ),
     LesserWay(
         (".add_edge",),

@@ -80,10 +80,16 @@ def _is_spread_out(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the o
     return len(texts) > 1 and all("unsqueeze" in one or "None" in one for one in texts)
 
 
+_MANY_ROWS = 10
+
+
 def _draws_rows(call: Call, death: Death) -> bool | dict[str, str]:
     """Whether rows of random numbers are drawn that nothing trains."""
-    is_random = len(call.node.args) > 1 and not goes_backward(death.code)
-    return {"rows": call.scope.segment(call.node.args[0])} if is_random else False
+    rows = call.node.args[0] if len(call.node.args) == 2 and not goes_backward(death.code) else None
+    known = None if rows is None else death.values.number(rows, call.scope)
+    if rows is None or (known is not None and known < _MANY_ROWS):
+        return False
+    return {"rows": call.scope.segment(rows), "columns": call.scope.segment(call.node.args[1])}
 
 
 WAYS = (
@@ -181,7 +187,7 @@ WAYS = (
         "Draw each row when it is needed, from a seed of its own",
         "draws all rows before the first is used.",
         "def row(seed):  # the same numbers each time it is asked: nothing has to be kept\n"
-        "    return torch.randn(n, generator=torch.Generator().manual_seed(seed))\n\n"
+        "    return {function}({columns}, generator=torch.Generator().manual_seed(seed))\n\n"
         "for seed in range({rows}):\n    ...  # use row(seed), and again later; keep a sum of them",
         Case("import torch", "noise = torch.randn(population, w.numel())", says=("range(population)", "manual_seed")),
         _draws_rows,

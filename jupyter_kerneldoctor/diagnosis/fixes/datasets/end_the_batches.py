@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...code.calls import last_name
 from ...code.origins import Origins, all_origins
 from ...code.scopes import Scope
 from ...code.trees import walk
@@ -13,6 +14,8 @@ from ...units import quote
 _OF_KERAS = ("flow", "flow_from_directory", "flow_from_dataframe")
 _AROUND = ("enumerate", "tqdm")
 _LEAVES = (ast.Break, ast.Return, ast.Raise)
+_MAY_END = ("next", "load", "get", "get_nowait", "recv", "read", "readline", "readexactly", "pop", "popleft", "input")
+"""What raises an error when there is no more."""
 _GEN = "from keras.preprocessing.image import ImageDataGenerator\ngen = ImageDataGenerator().flow(X, y, batch_size=64)"
 _KEEP = "for x, y in {}:\n    xs.append(x)"
 _OWN = "def rows():\n    while True:\n        for x in data:\n            yield x"
@@ -53,6 +56,11 @@ class EndTheBatches(Fix):
             },
         ),
         Case(
+            "from keras.preprocessing.image import ImageDataGenerator\nmore = ImageDataGenerator()\ngen = more.flow(X)",
+            "xs = [x for x in gen]",
+            becomes="from itertools import islice\nxs = [x for x in islice(gen, len(gen))]",
+        ),
+        Case(
             "import tensorflow as tf\nds = tf.data.Dataset.range(9).repeat().batch(3)",
             "for x in ds: kept.append(x)",
             says=("for x in ds.take(100):",),
@@ -67,16 +75,21 @@ class EndTheBatches(Fix):
         Case("import tensorflow as tf\nds = tf.data.Dataset.range(9).repeat().take(9)", "for x in ds: kept.append(x)"),
         Case(_OWN + "\n            if stop: return", "for x in rows(): kept.append(x)"),
         Case(_GEN, "big = [0] * 10**10\n" + _KEEP.format("gen"), line=1),
+        Case(  # also a list of batches is given to it, which has no more
+            _GEN + "\ndef collect(batches):\n    return [x for x, y in batches]\nfew = collect(read())",
+            "X = collect(gen)",
+        ),
+        Case(  # it ends with an error at the end of the file
+            "def rows(file):\n    while True:\n        yield pickle.load(file)", "for x in rows(f): kept.append(x)"
+        ),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Take as many batches as the generator has, or as are wanted."""
         for one in _endless(death) if death.memory.grew_here else ():
             scope, given = one.scope, one.scope.segment(one.given)
-            why = (
-                f"{quote(given)} begins again after its last batch, so the loop over it never ends, and what it keeps "
-            )
-            why += "of each batch adds up."
+            ends = "has no end" if one.snippet is _SOME else "begins again after its last batch"
+            why = f"{quote(given)} {ends}, so the loop over it never ends, and what it keeps of each round adds up."
             if one.snippet:
                 snippet = one.snippet.format(given=given, targets=one.targets)
                 yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
@@ -126,17 +139,29 @@ def _without_end(given: ast.expr, scope: Scope, death: Death) -> str | None:
         forever = [one for one in outer if isinstance(one.test, ast.Constant) and one.test.value]
         inside = [part for one in forever for part in walk(one)]
         yields = any(isinstance(one, ast.Yield) for one in inside)
-        return _SOME if yields and not any(isinstance(one, _LEAVES) for one in inside) else None
-    for one, _ in all_origins(given, scope, code):
+        ends = any(isinstance(one, ast.Call) and last_name(one.func) in _MAY_END for one in inside)
+        return _SOME if yields and not ends and not any(isinstance(one, _LEAVES) for one in inside) else None
+    made = [one.node for one in all_origins(given, scope, code)]
+    for one in made:
         match one:
             case ast.Call(func=ast.Attribute(attr="take")):
                 return None
             case ast.Call(func=ast.Attribute(attr="repeat"), args=[], keywords=[]) if code.imports("tensorflow"):
                 return "for {targets} in {given}.take(100):  # so many batches\n    ..."
             case ast.Call(func=ast.Attribute(attr=name)) if name in _OF_KERAS:
-                of_keras = any(map(code.imports, ("keras", "tensorflow")))
+                of_keras = any(map(code.imports, ("keras", "tensorflow"))) and _are_all_of_keras(given, scope, death)
                 return "" if of_keras and isinstance(given, ast.Name | ast.Attribute) else None
     return None
+
+
+def _are_all_of_keras(given: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether a name stands for such generators only: a function may be given a list, too."""
+    found = list(all_origins(given, scope, death.code))
+    made = [(one, where) for one, where in found if isinstance(one, ast.Call) and last_name(one.func) in _OF_KERAS]
+    owners = [(one.func.value, where) for one, where in made if isinstance(one.func, ast.Attribute)]
+    behind = {one.node for owner in owners for one in all_origins(*owner, death.code)}
+    known = behind | {one for one, _ in made}
+    return all(isinstance(one, ast.Name | ast.Attribute) or one in known for one, _ in found)
 
 
 _SOME = "from itertools import islice\n\nfor {targets} in islice({given}, 100):  # so many items\n    ..."

@@ -1,7 +1,7 @@
 import ast
 from collections.abc import Iterator
 
-from ...code.calls import last_name
+from ...code.calls import given_to, last_name
 from ...code.scopes import Scope
 from ...code.trees import walk
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
@@ -28,6 +28,7 @@ _KERAS = (
     "ds = ds.padded_batch(32)  # each batch is made as long as its longest text\n\n"
     "# or of all texts the first few hundred tokens: np.percentile([len(one) for one in {ids}], 95)"
 )
+_MAKERS = ("append", "list", "array", "asarray", "tensor", "LongTensor", "Tensor", "stack", "dict", "map", "apply")
 _TOK = "import torch\nfrom transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('a')\n"
 
 
@@ -73,6 +74,8 @@ class PadEachBatch(Fix):
         Case(_TOK, "enc = tok(texts, padding='longest')\nbig = [0] * 10**10", line=2),
         Case(_TOK, "enc = tok(t, padding='max_length')\nbig = [0] * 10**10", line=2),
         Case("rows = [r + [0] * (9 - len(r)) for r in table]"),  # nothing is learned of it
+        Case(_TOK, "out = model.generate(**tok(question, padding='max_length'))"),  # it is gone after that
+        Case(_TOK, "v = encoder(tok(text, padding='max_length').input_ids)[0]"),
         Case(_TOK, "for t in texts:\n    out = net(**tok(t, padding='max_length'))"),
     ]
 
@@ -112,6 +115,13 @@ def _padded(node: ast.Call | ast.BinOp, scope: Scope) -> str | None:
     return None
 
 
+def _is_used_up(call: ast.AST, node: ast.expr) -> bool:
+    """Whether what is padded is given to a call that works something out of it: a network, no list or array."""
+    if not isinstance(call, ast.Call) or call is node or last_name(call.func) in _MAKERS:
+        return False
+    return any(part is node for given in given_to(call) for part in walk(given))
+
+
 def _is_kept(node: ast.expr, scope: Scope, death: Death) -> bool:
     """Whether what is padded stays: memory grew in the statement, or in a loop around it that puts it into a list."""
     if scope.function == "__getitem__":
@@ -127,4 +137,6 @@ def _is_kept(node: ast.expr, scope: Scope, death: Death) -> bool:
         inside = {part for call in stored for part in walk(call)}
         is_stored = node in inside or any(isinstance(one, ast.Name) and one.id in names for one in inside)
         return is_stored and grew_in(death, around, scope) is not False
+    if any(_is_used_up(one, node) for one in walk(statement)):
+        return False
     return death.was_running(statement, scope) and grew_in(death, statement, scope) is not False

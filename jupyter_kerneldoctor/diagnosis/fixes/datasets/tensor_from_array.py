@@ -1,9 +1,11 @@
 import ast
 from collections.abc import Iterator
 
+from ...code.calls import last_name
 from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...code.scopes import Scope
+from ...code.trees import walk
 from ...edits import Changes, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...place import grew_in
@@ -11,6 +13,7 @@ from ...units import quote
 
 _TENSORS = ("torch.tensor", "torch.as_tensor")
 _TYPED = ("torch.FloatTensor", "torch.LongTensor", "torch.Tensor", "torch.IntTensor", "torch.DoubleTensor")
+_TURNS = ("flip", "fliplr", "flipud", "rot90")
 _TENSORFLOW = ("tensorflow.constant", "tensorflow.convert_to_tensor")
 _ARRAYS = "import numpy as np\nimport torch\nX = np.ones((9000, 900))"
 
@@ -49,13 +52,33 @@ class TensorFromArray(Fix):
             "t = torch.FloatTensor(df.values.tolist())",
             says=("torch.from_numpy(df.values.astype('float32'))",),
         ),
-        Case(_ARRAYS, "t = torch.tensor(list(X))", says=("torch.from_numpy(X).float()",)),
+        Case(  # an array that is read backwards is copied first
+            _ARRAYS,
+            "t = torch.tensor(X[::-1].tolist(), dtype=torch.float32)",
+            says=("torch.from_numpy(X[::-1].astype('float32'))",),
+        ),
+        Case(  # columns of several types are objects
+            "import pandas as pd\nimport torch\ndf = pd.read_csv('a')",
+            "t = torch.tensor(df.values.tolist(), dtype=torch.float32)",
+            says=("torch.from_numpy(df.values.astype('float32'))",),
+        ),
+        Case(  # `as_tensor` would share the array's memory
+            _ARRAYS,
+            "t = torch.as_tensor(X.tolist(), dtype=torch.float64)",
+            says=("torch.from_numpy(X.astype('float32'))",),
+        ),
+        Case(_ARRAYS, "t = torch.tensor(list(X))", says=("torch.from_numpy(X.astype('float32'))",)),
     ]
     SILENT = [
         Case(_ARRAYS, "t = torch.tensor(X)"),
         Case(_ARRAYS, "t = torch.tensor(X.tolist())\nbig = [0] * 10**10", line=2),
         Case("import torch", "t = torch.tensor(rows.tolist())"),  # of what is not known
         Case(_ARRAYS, "x = X.tolist()\ny = x[0]"),
+        Case(  # each is a list: an array of objects
+            "import pandas as pd\nimport torch\ndf = pd.read_csv('a')",
+            "t = torch.tensor(df['vector'].values.tolist(), dtype=torch.float32)",
+        ),
+        Case(_ARRAYS + "\nX = np.array(rows, dtype=object)", "t = torch.tensor(X.tolist(), dtype=torch.float32)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -75,7 +98,8 @@ class TensorFromArray(Fix):
                 why = f"{quote(where.segment(one))} makes a Python object of each number: 32 bytes, and the array "
                 why += "stays beside it. A tensor can be made of the array itself."
                 edits: Changes = ()
-                if call.argument("dtype") is not None and call.name in _TENSORS and _is_only_use(one, call, where):
+                is_typed = call.name == "torch.tensor" and call.argument("dtype") is not None
+                if is_typed and _is_taken_as_it_is(array, where, death) and _is_only_use(one, call, where):
                     edits = replace(where, one, text)
                 short = text if len(text) < 60 else "array"
                 yield Proposal(edits, why, death.memory.missing_bytes, snippet=_snippet(call, short))
@@ -88,7 +112,7 @@ def _snippet(call: Call, array: str) -> str:
     if call.name in _TYPED:
         kind = {"LongTensor": "int64", "IntTensor": "int32", "DoubleTensor": "float64"}.get(call.name[6:], "float32")
         return f"x = torch.from_numpy({array}.astype('{kind}'))"
-    return f"x = torch.from_numpy({array}).float()  # of whole numbers without .float()"
+    return f"x = torch.from_numpy({array}.astype('float32'))  # of whole numbers 'int64'"
 
 
 def _listed(node: ast.expr) -> ast.expr | None:
@@ -104,15 +128,24 @@ def _listed(node: ast.expr) -> ast.expr | None:
 def _is_array(node: ast.expr, scope: Scope, death: Death) -> bool:
     value = death.values.of(node, scope)
     if value is not None:
-        return bool(value.dtype) and value.type.startswith(("numpy", "ndarray"))
+        is_array = value.type.startswith(("numpy", "ndarray"))
+        return is_array and bool(value.dtype) and value.dtype != "object"
     if isinstance(node, ast.Attribute) and node.attr == "values":
-        return True
-    names = (
-        death.code.qualified(one.func, where) or ""
-        for one, where in all_origins(node, scope, death.code)
-        if isinstance(one, ast.Call)
-    )
-    return any(name.startswith("numpy.") for name in names)
+        return not isinstance(node.value, ast.Subscript)  # a column may hold lists
+    made = [(one, where) for one, where in all_origins(node, scope, death.code) if isinstance(one, ast.Call)]
+    if any("object" in where.segment(one) for one, where in made):
+        return False
+    return any((death.code.qualified(one.func, where) or "").startswith("numpy.") for one, where in made)
+
+
+def _is_taken_as_it_is(array: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether PyTorch takes the array: no table's values, which may be objects, and nothing that is read backwards."""
+    found = [array, *(one for one, _ in all_origins(array, scope, death.code))]
+    is_of_a_table = any(isinstance(one, ast.Attribute) and one.attr == "values" for one in found)
+    parts = [part for one in found for part in walk(one)]
+    is_turned = any(isinstance(one, ast.Slice) and isinstance(one.step, ast.UnaryOp) for one in parts)
+    is_turned = is_turned or any(last_name(one.func) in _TURNS for one in parts if isinstance(one, ast.Call))
+    return not is_turned and (not is_of_a_table or death.values.of(array, scope) is not None)
 
 
 def _is_only_use(made: ast.Call, call: Call, scope: Scope) -> bool:

@@ -57,6 +57,14 @@ class AskForLess(Fix):
         Case("import numpy as np", "y = np.repeat(x, 7, axis=1)"),
         Case("import numpy as np", "y = np.eye(50_000)[labels]"),
         Case("import seaborn as sns", "sns.heatmap(table)"),
+        Case(_FRAME, "wide = pd.concat([df, pd.get_dummies(df['city'])], axis=1)"),  # the same rows
+        Case(_FRAME + "\ncodes = pd.get_dummies(df['city'])", "wide = pd.concat([df, codes], axis=1)"),
+        Case("from gensim.models import Doc2Vec", "m = Doc2Vec(texts)"),  # takes no sentences
+        Case("import osmnx as ox", "parks = ox.features_from_place('Rome', tags)"),
+        Case("from skimage import io", "x = io.imread('a.png')"),
+        Case("from scipy import signal", "c = signal.correlate(a, b, mode='same', method='fft')"),
+        Case("import torch", "x = torch.randn(1, n)"),
+        Case("import torch", "x = torch.randn(batch, 3, 224, 224)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

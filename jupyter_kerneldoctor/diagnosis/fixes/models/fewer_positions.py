@@ -3,6 +3,7 @@ import re
 from collections.abc import Iterator
 
 from ...calls import calls_at
+from ...code.calls import last_name
 from ...code.literals import number
 from ...code.notebook import Call
 from ...code.origins import Origins
@@ -21,7 +22,9 @@ _LENGTH = re.compile(
     r"|block_size|seq_?len\w*|ctx_len\w*|position)",
     re.IGNORECASE,
 )
-_LARGE = 4096
+_LARGE, _USUAL = 4096, 5000
+_OF_PLACES = ("sin(", "register_buffer", "osition", "pos_emb", "tril", "triu", "rotary")
+"""What is written in code that makes a table of places."""
 _PE = (
     "import torch\nfrom torch import nn\nclass Positions(nn.Module):\n    def __init__(self, d, max_len={}):\n"
     "        super().__init__()\n        pe = torch.zeros(max_len, 1, d)\n        self.register_buffer('pe', pe)"
@@ -59,10 +62,19 @@ class FewerPositions(Fix):
             growth="jump",
             says=("block_size = 5000", "65,536", "is_causal=True"),
         ),
+        Case(
+            _MASK + "class Cfg: block_size = 4096",
+            "b = Block(Cfg())",
+            growth="jump",
+            says=("block_size = 1024",),
+        ),
     ]
     SILENT = [
         Case(_PE.format("500"), "p = Positions(256)", growth="jump"),
         Case("import torch\nmax_len = 99_000", "x = torch.zeros(max_len, 2)\nbig = [0] * 10**10", line=2),
+        Case("import numpy as np\nmax_len = 480_000", "X = np.zeros((n, max_len))", growth="jump"),  # sounds
+        Case("import torch\nseq_len = 100_000", "x = torch.zeros(batch, seq_len, words)", growth="jump"),
+        Case("import numpy as np\nblock_size = 10**9", "x = np.arange(block_size)", growth="jump"),
         Case("import torch\nrows = 1_000_000", "x = torch.zeros(rows, 256)"),
     ]
 
@@ -70,11 +82,20 @@ class FewerPositions(Fix):
         """Show the length, and where it is written."""
         for call in calls_at(death, *_MAKERS):
             for node in (one for given in call.node.args for one in walk(given)):
-                if isinstance(node, ast.Name | ast.Attribute) and _LENGTH.fullmatch(
-                    call.scope.segment(node).split(".")[-1]
-                ):
+                is_length = isinstance(node, ast.Name | ast.Attribute) and _LENGTH.fullmatch(last_name(node))
+                if is_length and isinstance(node, ast.Name | ast.Attribute) and _is_table(node, call, death):
                     yield from _shorter(node, call, death)
                     return
+
+
+def _is_table(length: ast.expr, call: Call, death: Death) -> bool:
+    """Whether a call makes a row for each place, or a number for each pair of places: no batch that is padded."""
+    text = call.scope.segment(length)
+    if call.text.count(text) > 1 or "tri" in call.name:
+        return True
+    first = call.node.args[0]
+    first = first.elts[0] if isinstance(first, ast.Tuple | ast.List) and first.elts else first
+    return length in [*walk(first)] and death.code.has_text(*_OF_PLACES)
 
 
 def _shorter(node: ast.Name | ast.Attribute, call: Call, death: Death) -> Iterator[Proposal]:
@@ -88,7 +109,8 @@ def _shorter(node: ast.Name | ast.Attribute, call: Call, death: Death) -> Iterat
     takes = f", {size(made.bytes)}" if made is not None and made.bytes else ""
     why = f"{quote(call.text)} has a row for each of {length:,} positions{takes}. Only as many are used as the longest "
     why += "sequence has."
-    snippet = f"{name} = 5000  # in place of {length:,}{where}: max(len(ids) for ids in sequences) and a few more"
+    snippet = f"{name} = {min(_USUAL, length // 4)}  # in place of {length:,}{where}: "
+    snippet += "max(len(ids) for ids in sequences) and a few more"
     if call.text.count(name) > 1 or "tri" in call.name:
         snippet += "\n\n# or no mask at all: scaled_dot_product_attention(q, k, v, is_causal=True)"
     yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)

@@ -42,6 +42,7 @@ class WaitForPrograms(Fix):
     SILENT = [
         Case(_PACK, _ALL + "\nfor p in jobs: p.wait()", cause="thread-limit", alive=True),
         Case(_PACK, "pack('a')", cause="thread-limit", alive=True),
+        Case("import subprocess", "for p in ps:\n    with subprocess.Popen(p) as run: use(run)", alive=True),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -53,8 +54,10 @@ class WaitForPrograms(Fix):
         for call in made:
             if not _is_repeated(call, death):
                 continue
-            why = f"{quote(call.text)} starts a program that nobody waits for. Also when it has ended, it stays in the "
-            why += "list of processes until `wait()` or `poll()` asks for its end, and that list is full."
+            if any(isinstance(one, ast.withitem) and one.context_expr is call.node for one in call.scope.nodes):
+                continue  # the end of the block waits
+            why = f"{quote(call.text)} starts a program that nobody waits for: as many run as were started. Also when "
+            why += "one has ended, a kept `Popen` holds its place in the list of processes until `wait()` is called."
             pipes = any(word.arg in ("stdin", "stdout", "stderr") for word in call.node.keywords)
             snippet = (
                 "import subprocess\nfrom concurrent.futures import ThreadPoolExecutor\n\n"

@@ -67,6 +67,12 @@ class NoteWhatWasSeen(Fix):
     SILENT = [
         Case(_ALL.replace("        stack", "        if other not in visited: stack"), line=6),
         Case(_ALL.replace("    print(node)", "    done[node] = True"), line=6),
+        Case(  # a list of what was seen
+            _ALL.replace(
+                "        stack.append", "        if other not in reached: reached.append(other); stack.append"
+            ),
+            line=6,
+        ),
         Case(_ALL + "\nbig = [0] * 10**10", line=7),
         Case("while rows:\n    row = rows.pop()\n    for one in parts:\n        rows.append(one)", line=4),
     ]
@@ -89,11 +95,12 @@ def _proposal(one: GraphSearch, death: Death) -> Proposal:
     unit = indent_unit(scope, one.named)
     asked = (f"if {node} in {seen}:", f"{unit}continue", added)
     edits = insert_before(scope, one.loop, f"{seen} = set()") + insert_after(scope, one.named, *asked)
-    why = f"{quote(one.queue)} gets the same nodes again and again: nothing notes which of them were seen. "
     snippet = f"{seen} = set()  # before the loop\n\n{scope.segment(one.named)}\n{asked[0]}\n    continue\n{added}"
     missing = death.memory.missing_bytes
     if one.is_sure:
+        why = f"{quote(one.queue)} gets the same nodes again and again: nothing notes which of them were seen. "
         why += "With the set each is looked at once, and the first way that is found stays the same."
         return Proposal(edits, why, missing, instead=snippet)
-    why += "With a set each is looked at once; other ways to the same node are left out then."
+    why = f"{quote(one.queue)} may get the same nodes again and again, as in a graph with circles: nothing notes which "
+    why += "of them were seen. With a set each is looked at once; other ways to the same node are left out then."
     return Proposal((), why, missing, snippet=snippet)

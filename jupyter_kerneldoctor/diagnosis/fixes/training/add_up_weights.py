@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
+from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...code.scopes import Scope
 from ...code.stores import Store, stores
@@ -12,7 +13,8 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.torch import Kind, Tensors
 from ...units import quote, size
 
-_STATES = ("state_dict", "get_weights", "parameters", "named_parameters")
+_STATES, _PARAMETERS = ("state_dict", "get_weights"), ("parameters", "named_parameters")
+_COPIES = ("deepcopy", "copy", "clone_model")
 _AVERAGES = ("avg", "average", "mean", "aggregate", "sum")
 _DICTS = (
     "total, n = None, 0  # before the loop, in place of {kept}\n\n"
@@ -30,6 +32,10 @@ _ARRAYS = (
 _FILES = (
     "torch.save({value}, f'model-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
     "model.load_state_dict(torch.load(f'model-{{i}}.pt'))  # one at a time, where it is needed"
+)
+_VALUES = (
+    "torch.save({value}, f'weights-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
+    "weights = torch.load(f'weights-{{i}}.pt')  # one at a time, where it is needed"
 )
 _HELD = [Held(-0.5, 1, (NamedObject("kept", "list", 1600 * MIB, items=300, grew_bytes=1500 * MIB, items_before=0),))]
 _LOOP = "import copy, torch\nkept = []\nfor user in users:\n    w = train(copy.deepcopy(net)).state_dict()\n"
@@ -53,13 +59,24 @@ class AddUpWeights(Fix):
         Case(
             _LOOP + "    kept.append(copy.deepcopy(w))\navg = average_weights(kept)",
             held=_HELD,
-            says=("total[k] + v for k, v in state.items()", "state = copy.deepcopy(w)"),
+            says=("total[k] + v for k, v in state.items()", "state = w  #"),
         ),
         Case(
             "import keras\nnet = keras.Sequential()\nkept = []\nfor user in users:\n"
             "    kept.append(net.get_weights())\nmean = [np.mean(one, 0) for one in zip(*kept)]",
             held=_HELD,
             says=("zip(total, state)",),
+        ),
+        Case(
+            _LOOP.replace("w =", "net = torch.nn.Linear(9, 9)\n    w =") + "    kept.append(copy.deepcopy(net))\n"
+            "avg = average(kept)",
+            held=_HELD,
+            says=("state = net.state_dict()",),
+        ),
+        Case(
+            _LOOP + "    kept.append(torch.nn.utils.parameters_to_vector(net.parameters()).clone())",
+            held=_HELD,
+            says=("weights = torch.load(",),
         ),
         Case(
             _LOOP + "    kept.append(w)\nprint(len(kept))",
@@ -70,6 +87,7 @@ class AddUpWeights(Fix):
     SILENT = [
         Case(_LOOP + "    kept.append(loss.item())\navg = average(kept)", held=_HELD),
         Case(_LOOP + "    kept.append(w)"),
+        Case("import torch\nnet = torch.nn.Linear(9, 9)\nfor x in xs:\n    kept.append(score(net))", held=_HELD),
         Case("kept = []\nfor x in xs:\n    kept.append(load(x))", held=_HELD),
     ]
 
@@ -87,7 +105,10 @@ class AddUpWeights(Fix):
             grew, title = one.grew_bytes or one.bytes, None
             why = f"{quote(one.name)} keeps the weights of each model, and grew by {size(grew or 0)}. "
             form, of_keras = _DICTS, any(map(death.code.imports, ("keras", "tensorflow")))
-            if _is_averaged(one.name, death):
+            if _of_calls(value, _PARAMETERS, store.scope, death):
+                form, title = _VALUES, "Write the weights of each round to a file, and keep none in a list"
+                why += "What is looked at later can lie in files."
+            elif _is_averaged(one.name, death):
                 form = _ARRAYS if of_keras else _DICTS
                 why += "Their mean needs only their sum, which is as large as those of one model."
             elif of_keras:
@@ -95,7 +116,8 @@ class AddUpWeights(Fix):
             else:
                 form, title = _FILES, "Write each model to a file, and keep none in a list"
                 why += "What is looked at later can lie in files."
-            text = " ".join(store.scope.segment(value).split())
+            text = " ".join(store.scope.segment(_copied(value)).split())
+            text += ".state_dict()" if _is_network(value, store.scope, death) and not of_keras else ""
             yield Proposal((), why, grew, title, form.format(kept=one.name, value=text))
             return
 
@@ -109,11 +131,25 @@ def _weights(store: Store, death: Death) -> ast.expr | None:
 
 
 def _are_weights(value: ast.expr, scope: Scope, death: Death) -> bool:
-    for one, _ in all_origins(value, scope, death.code, parts=True):
-        if isinstance(one, ast.Call) and getattr(one.func, "attr", "") in _STATES:
-            return True
-    inner = value.args[0] if isinstance(value, ast.Call) and value.args else value
-    return Tensors(death.code).kind(inner, scope) is Kind.MODULE and not isinstance(value, ast.Attribute)
+    if _of_calls(value, (*_STATES, *_PARAMETERS), scope, death):
+        return True
+    return _is_network(value, scope, death) and not isinstance(value, ast.Attribute)
+
+
+def _of_calls(value: ast.expr, names: tuple[str, ...], scope: Scope, death: Death) -> bool:
+    found = all_origins(value, scope, death.code, parts=True)
+    return any(isinstance(one, ast.Call) and getattr(one.func, "attr", "") in names for one, _ in found)
+
+
+def _is_network(value: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether a model itself is kept, or a copy of it."""
+    return Tensors(death.code).kind(_copied(value), scope) is Kind.MODULE
+
+
+def _copied(value: ast.expr) -> ast.expr:
+    """Return what is copied: the snippet copies it anew."""
+    is_copy = isinstance(value, ast.Call) and last_name(value.func) in _COPIES
+    return value.args[0] if is_copy and isinstance(value, ast.Call) and value.args else value
 
 
 def _is_averaged(name: str, death: Death) -> bool:

@@ -1,12 +1,15 @@
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...code.calls import last_name
 from ...code.notebook import Call
 from ...code.origins import Origins, all_origins
+from ...code.scopes import Scope
+from ...code.trees import walk
 from ...edits import replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.loaders import LOADERS
+from ...frameworks.torch import Kind, Tensors
 from ...place import grew_in
 from ...sizing import choose
 from ...units import quote
@@ -14,6 +17,8 @@ from ...units import quote
 _LARGEST, _USUAL = 256, 32
 _METHODS = {"batch": 0, "fit": 2, "split": 0, "predict": 1, "evaluate": 2}
 """Where a method takes the batch size."""
+_OF_MODELS = ("fit", "predict", "evaluate")
+_STEPS = ("backward", "apply_gradients", "train_on_batch", "test_on_batch", "step")
 _LOADER = (
     "import torch\nds = load()\nnet = torch.nn.Linear(9, 9)\nloader = torch.utils.data.DataLoader(ds, batch_size={})"
 )
@@ -55,6 +60,10 @@ class BatchOfTheWholeSet(Fix):
         Case(_LOADER.format("len(ds) // 100"), _RUN),
         Case(_LOADER.format("len(ds)"), "big = [0] * 10**10\nprint(loader)", line=1),
         Case(_LOADER.format("len(ds)"), _RUN, before_mib=1990),
+        Case(_LOADER.format("len(ds)"), "for X, y in loader:\n    X = X.numpy()\nplot(X)", line=1),  # all are wanted
+        Case(_LOADER.format("len(ds)"), "for x, y in loader:\n    net(x)\n    break", line=1),
+        Case("import tensorflow as tf\nds = load()", "X = next(iter(ds.batch(len(ds))))"),
+        Case(_LOADER.format(9), "a, b = net(torch.cat([x, y])).split(len(x))\ncrit(a, b).backward()", line=1),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -87,9 +96,14 @@ def _used(death: Death) -> Iterator[Call]:
             if grew_in(death, node, scope) is False:
                 continue
             if isinstance(node, ast.Call):
-                if last_name(node.func) in _METHODS and isinstance(node.func, ast.Attribute):
+                if last_name(node.func) in _OF_MODELS and isinstance(node.func, ast.Attribute):
                     found[node] = Call(node, scope, node.func.attr)
+                    parts = [one for given in (*node.args, *node.keywords) for one in walk(given)]
+                    found |= {one.node: one for one in _batched(parts, scope)}
                 continue
+            if not _is_step_by_step(node, scope, death):
+                continue
+            found |= {one.node: one for one in _batched(walk(node.iter), scope)}
             inner = node.iter.args[:1] if isinstance(node.iter, ast.Call) else [node.iter]  # enumerate(loader)
             for made, where in (one for given in (node.iter, *inner) for one in all_origins(given, scope, code)):
                 if isinstance(made, ast.Call) and code.qualified(made.func, where) in LOADERS:
@@ -97,11 +111,30 @@ def _used(death: Death) -> Iterator[Call]:
     yield from found.values()
 
 
+def _batched(nodes: Iterable[ast.AST], scope: Scope) -> Iterator[Call]:
+    """Yield the calls that cut something into batches: `ds.batch(n)`, `x.split(n)`."""
+    for one in nodes:
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in ("batch", "split"):
+            yield Call(one, scope, one.func.attr)
+
+
+def _is_step_by_step(loop: ast.For, scope: Scope, death: Death) -> bool:
+    """Whether a loop gives each batch to a network, or to a function of the user's; else all rows may be wanted."""
+    inside = scope.inside(loop)
+    calls = [one for one in inside if isinstance(one, ast.Call)]
+    if any(isinstance(one, ast.Break) for one in inside):
+        return False
+    return any(
+        last_name(one.func) in _STEPS
+        or Tensors(death.code).kind(one.func, scope) is Kind.MODULE
+        or any(death.code.functions_named(last_name(one.func)))
+        for one in calls
+    )
+
+
 def _batch_size(call: Call) -> ast.expr | None:
     at = _METHODS.get(call.name, 1)
-    return (
-        call.argument("batch_size") if call.name in ("fit", "predict", "evaluate") else call.argument("batch_size", at)
-    )
+    return call.argument("batch_size") if call.name in _OF_MODELS else call.argument("batch_size", at)
 
 
 def _is_length(given: ast.expr, call: Call, death: Death) -> bool:

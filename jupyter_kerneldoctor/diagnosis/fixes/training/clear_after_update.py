@@ -1,3 +1,4 @@
+import ast
 from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
@@ -64,6 +65,19 @@ class ClearAfterUpdate(Fix):
             held=_held("memory.states"),
             says=("memory.states.clear()",),
         ),
+        Case(  # it waits until there are enough steps
+            _MEMORY + _CLEAR + _LEARN.replace("    loss =", "    if len(memory.states) < 500: return\n    loss ="),
+            _RUN,
+            held=_held("memory.states"),
+            says=("memory.states.clear()",),
+        ),
+        Case(  # they are looked at in the end
+            _MEMORY + _CLEAR + _LEARN,
+            _RUN + "\nplot(memory.rewards)",
+            line=7,
+            held=_held("memory.states"),
+            says=("memory.states.clear()",),
+        ),
         Case(
             _AGENT,
             "agent = Agent()\nfor x in env:\n    agent.keep(x)\n    agent.learn()",
@@ -77,6 +91,13 @@ class ClearAfterUpdate(Fix):
         Case(_MEMORY + _CLEAR + _LEARN, _RUN + "\n        memory.clear()", held=_held("memory.states")),
         Case(_MEMORY + _LEARN.replace("loss.backward()", "return loss"), _RUN, held=_held("memory.states")),
         Case(_MEMORY + _LEARN, _RUN),
+        Case(  # data, gone through in each epoch
+            _MEMORY + _LEARN,
+            "data = Memory()\nfor path in paths:\n    data.states.append(read(path))\nfor epoch in range(9):\n"
+            "    learn(data)",
+            line=3,
+            held=_held("data.states"),
+        ),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -110,8 +131,11 @@ class ClearAfterUpdate(Fix):
 def _cleared(found: Rollout, death: Death) -> Changes:
     """Return the edit that empties the lists. Raises EditRefusedError where they may be needed, or it has no place."""
     method, calls = clearing_method(found, death.code), list(calls_of_learner(found, death.code))
-    if len(calls) != 1 or (method is None and not found.is_alone):
+    if len(calls) != 1 or found.is_read_outside or (method is None and not found.is_alone):
         raise EditRefusedError("the lists may be needed")
+    last = getattr(found.learner.node, "body", [None])[-1]
+    if any(isinstance(one, ast.Return) and one is not last for one in found.learner.nodes):
+        raise EditRefusedError("it may return before it has learned")
     call, caller, owner = calls[0]
     if (statement := caller.statement_of(call)) is None or not caller.loops_around(call):
         raise EditRefusedError("no loop calls it")
