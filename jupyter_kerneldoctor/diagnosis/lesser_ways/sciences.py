@@ -1,0 +1,103 @@
+"""Files of the sciences: pictures of the sky, maps, cells, clouds of points, sequences, packets."""
+
+from ..case import Case
+from .way import LesserWay, is_made_by
+
+WAYS = (
+    LesserWay(
+        ("astropy.io.fits.getdata", "astropy.io.fits.open"),
+        "Read a part of the picture: section, memmap",
+        "reads all of the picture where it is compressed, scaled or asked for whole.",
+        "with fits.open({a0}, memmap=True) as file:\n"
+        "    part = file[0].section[0:1000, 0:1000]  # only these rows and columns are read",
+        Case("from astropy.io import fits", "d = fits.getdata('a.fits')", says=("section[0:1000, 0:1000]",)),
+    ),
+    LesserWay(
+        (".ReadAsArray",),
+        "Read a window, or a coarser picture",
+        "reads all bands in full.",
+        "part = {owner}.ReadAsArray(0, 0, 4096, 4096)  # a window: from column, row; columns, rows\n"
+        "small = {owner}.ReadAsArray(buf_xsize=2000, buf_ysize=2000)  # or the whole, coarser",
+        Case("from osgeo import gdal\nd = gdal.Open('a.tif')", "a = d.ReadAsArray()", says=("d.ReadAsArray(0, 0",)),
+    ),
+    LesserWay(
+        ("scanpy.read_h5ad", "anndata.read_h5ad"),
+        "Leave the counts in their file: backed='r'",
+        "reads the counts of all cells.",
+        "{to} = {function}({a0}, backed='r')  # rows are read as they are asked for\n"
+        "few = {to}[{to}.obs['n_genes'] > 500].to_memory()  # then only the cells you need",
+        Case("import scanpy as sc", "a = sc.read_h5ad('a.h5ad')", says=("sc.read_h5ad('a.h5ad', backed='r')",)),
+        lambda call, _death: call.argument("backed", 1) is None,
+    ),
+    LesserWay(
+        ("laspy.read", "open3d.io.read_point_cloud", "trimesh.load", "pyntcloud.PyntCloud.from_file"),
+        "Take some points at a time, or fewer of them",
+        "reads all points, with all that is known of each.",
+        "import laspy\n\nwith laspy.open({a0}) as file:\n    for points in file.chunk_iterator(1_000_000):\n"
+        "        xyz = np.stack([points.x, points.y, points.z], axis=1)[::10]  # every tenth point\n"
+        "        ...  # open3d: cloud.voxel_down_sample(0.1)",
+        Case("import laspy", "c = laspy.read('a.las')", says=("laspy.open('a.las')", "chunk_iterator")),
+    ),
+    LesserWay(
+        ("obspy.read", "mne.io.read_raw_edf", "mne.io.read_raw_fif", "mne.io.read_raw_bdf"),
+        "Read some hours only, at a lower rate",
+        "reads the whole recording as numbers of eight bytes.",
+        "{to} = {function}({a0}, starttime=t, endtime=t + 3600)  # ObsPy: an hour; headonly=True shows what there is\n"
+        "# MNE: preload=False, then raw.crop(0, 600).load_data(); raw.pick(['EEG 001']); raw.resample(100)",
+        Case("import obspy", "st = obspy.read('*.mseed')", says=("starttime=t", "preload=False")),
+    ),
+    LesserWay(
+        ("SimpleITK.ReadImage", "SimpleITK.GetArrayFromImage", "pydicom.dcmread"),
+        "Read some slices only, as they are stored",
+        "unpacks the whole volume.",
+        "reader = sitk.ImageFileReader()\nreader.SetFileName(path)\nreader.ReadImageInformation()\n"
+        "reader.SetExtractSize((*reader.GetSize()[:2], 10))  # ten slices\n"
+        "part = sitk.GetArrayViewFromImage(reader.Execute())",
+        Case("import SimpleITK as sitk", "v = sitk.ReadImage('a.nii')", says=("SetExtractSize",)),
+    ),
+    LesserWay(
+        ("scapy.all.rdpcap", "scapy.utils.rdpcap", "pyshark.FileCapture"),
+        "Take one packet after the other: PcapReader",
+        "keeps an object of each packet, many times its size.",
+        "from scapy.all import PcapReader\n\nwith PcapReader({a0}) as packets:\n    for packet in packets:\n"
+        "        ...  # count it, or keep the fields that you need",
+        Case("from scapy.all import rdpcap", "p = rdpcap('a.pcap')", says=("PcapReader('a.pcap')",)),
+    ),
+    LesserWay(
+        ("Bio.SeqIO.to_dict",),
+        "Look sequences up in their file: SeqIO.index",
+        "keeps all sequences, each as an object.",
+        "{to} = SeqIO.index('sequences.fasta', 'fasta')  # reads a sequence when it is asked for\n"
+        "for record in SeqIO.parse('sequences.fasta', 'fasta'):  # or one after the other\n    ...",
+        Case("from Bio import SeqIO", "d = SeqIO.to_dict(SeqIO.parse(p, 'fasta'))", says=("d = SeqIO.index(",)),
+    ),
+    LesserWay(
+        ("h3.polyfill", "h3.polygon_to_cells", "h3.geo_to_cells"),
+        "Take a coarser resolution: each step has a seventh of the cells",
+        "makes a text for each cell: seven times as many with each step.",
+        "cells = {function}({a0}, 8)  # a cell of 0.7 km²; 15 has cells of one square metre\n"
+        "cells = h3.compact_cells(cells)  # and one cell in place of seven that fill it",
+        Case("import h3", "c = h3.polygon_to_cells(area, 15)", says=("h3.polygon_to_cells(area, 8)",)),
+    ),
+    LesserWay(
+        (".dissolve", ".unary_union", ".union_all", ".buffer"),
+        "Make the shapes simpler, and join one group at a time",
+        "makes new shapes with the corners of all of them.",
+        "{table}['geometry'] = {table}.geometry.simplify(10)  # in units of the map: far fewer corners\n"
+        "for key, part in {table}.groupby('region'):\n    shape = part.geometry.union_all()  # one group at a time",
+        Case(
+            "import geopandas as gpd\ng = gpd.read_file('a')", "d = g.dissolve(by='k')", says=("g.geometry.simplify(",)
+        ),
+        is_made_by("geopandas.read_file", "geopandas.GeoDataFrame", "geopandas.read_parquet"),
+    ),
+    LesserWay(
+        (".knnMatch", ".match"),
+        "Match fewer features, with FLANN: nfeatures",
+        "compares each feature of the one picture with each of the other.",
+        "sift = cv2.SIFT_create(nfeatures=2000)  # the strongest; ORB_create(2000) is smaller\n"
+        "matcher = cv2.FlannBasedMatcher(dict(algorithm=1, trees=5), dict(checks=50))\n"
+        "pairs = matcher.knnMatch({a0}, {a1}, k=2)",
+        Case("import cv2\nm = cv2.BFMatcher()", "p = m.knnMatch(a, b, k=2)", says=("matcher.knnMatch(a, b, k=2)",)),
+        is_made_by("cv2.BFMatcher", "cv2.BFMatcher_create", "cv2.DescriptorMatcher_create"),
+    ),
+)

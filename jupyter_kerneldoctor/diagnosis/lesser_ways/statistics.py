@@ -1,0 +1,98 @@
+"""Statistics: models with a state for each season, draws, itemsets, and samples without replacement."""
+
+import ast
+
+from ..case import Case
+from ..code.calls import last_name
+from ..code.notebook import Call
+from ..death import Death
+from .way import LesserWay
+
+
+def _without_putting_back(call: Call, _death: Death) -> bool:
+    replaced = call.argument("replace", 2)
+    is_whole = call.name.endswith("permutation")
+    return is_whole or (isinstance(replaced, ast.Constant) and replaced.value is False)
+
+
+def _from_a_list(call: Call, _death: Death) -> bool:
+    given = call.argument("population", 0)
+    return isinstance(given, ast.Call) and last_name(given.func) == "list"
+
+
+WAYS = (
+    LesserWay(
+        ("mlxtend.frequent_patterns.apriori", "mlxtend.frequent_patterns.association_rules"),
+        "Ask for what is frequent: fpgrowth, a higher min_support, max_len",
+        "tries all sets of items that are frequent enough: the lower the bound, the more by far.",
+        "from mlxtend.frequent_patterns import fpgrowth\n\n"
+        "{to} = fpgrowth({a0}, min_support=0.01, max_len=3, use_colnames=True)  # a sparse table of bool will do",
+        Case("from mlxtend.frequent_patterns import apriori", "f = apriori(df, 0.0001)", says=("fpgrowth(df, min_",)),
+    ),
+    LesserWay(
+        (
+            "statsmodels.tsa.statespace.sarimax.SARIMAX",
+            "statsmodels.api.tsa.SARIMAX",
+            "statsmodels.tsa.api.SARIMAX",
+            "statsmodels.tsa.arima.model.ARIMA",
+            "pmdarima.auto_arima",
+        ),
+        "Take a shorter season: sums of hours or days, or Fourier terms",
+        "keeps a matrix of states for each time, whose sides are as long as the season.",
+        "daily = {of0}.resample('D').mean()  # a season of 7 in place of 24 * 7 or 365 * 24\n"
+        "model = SARIMAX(daily, order=(1, 0, 1), seasonal_order=(1, 0, 1, 7))\n"
+        "result = model.fit(low_memory=True)  # or a short ARIMA with sines of the year as exog",
+        Case(
+            "from statsmodels.tsa.statespace.sarimax import SARIMAX",
+            "m = SARIMAX(y, seasonal_order=(1, 1, 1, 8760)).fit()",
+            says=("y.resample('D').mean()", "low_memory=True"),
+        ),
+    ),
+    LesserWay(
+        ("pymc.sample", "pymc3.sample", "pymc.sample_posterior_predictive"),
+        "Keep fewer draws, and fewer variables",
+        "keeps each draw of each variable, and of all that is derived from them.",
+        "trace = pm.sample(1000, chains=2)  # a thousand draws are enough for most\n"
+        "# no pm.Deterministic for large arrays: they are kept for each draw; var_names=[...] when predicting",
+        Case("import pymc as pm", "t = pm.sample(100_000)", says=("pm.sample(1000",)),
+    ),
+    LesserWay(
+        ("scipy.integrate.solve_ivp", "scipy.integrate.odeint"),
+        "Keep fewer times: t_eval, a larger max_step",
+        "keeps the state at each step, and a step is at most `max_step`.",
+        "{to} = solve_ivp({a0}, span, y0, t_eval=np.linspace(*span, 1000))  # your arguments; no dense_output",
+        Case("from scipy.integrate import solve_ivp", "s = solve_ivp(f, (0, 9), y0)", says=("t_eval=np.linspace",)),
+        lambda call, _death: call.argument("t_eval", 4) is None,
+    ),
+    LesserWay(
+        ("numpy.random.choice", "numpy.random.permutation"),
+        "Draw without a list of all: default_rng().choice, random.sample(range(n), k)",
+        "shuffles all numbers to give a few of them.",
+        "rng = np.random.default_rng()\n{to} = rng.choice({a0}, k, replace=False)  # memory for k numbers only\n\n"
+        "import random\n\nsome = random.sample(range(10**10), k)  # or without NumPy: a range takes no memory",
+        Case("import numpy as np", "i = np.random.choice(10**9, 10, replace=False)", says=("rng.choice(10**9, k",)),
+        _without_putting_back,
+    ),
+    LesserWay(
+        ("random.sample", "random.choices"),
+        "Draw from the range itself: random.sample(range(n), k)",
+        "is given a list of all that can be drawn.",
+        "import random\n\n{to} = random.sample(range(n), k)  # a range takes no memory",
+        Case("import random", "s = random.sample(list(range(n)), 10)", says=("random.sample(range(n), k)",)),
+        _from_a_list,
+    ),
+    LesserWay(
+        ("scipy.sparse.linalg.inv", "scipy.sparse.linalg.expm"),
+        "Solve the equations: the inverse of a sparse matrix is full",
+        "makes a matrix in which hardly anything is zero.",
+        "from scipy.sparse.linalg import splu\n\nsolve = splu({a0}.tocsc()).solve  # once\nx = solve(b)  # for each b",
+        Case("from scipy.sparse.linalg import inv", "B = inv(A)", says=("splu(A.tocsc()).solve",)),
+    ),
+    LesserWay(
+        ("scipy.sparse.linalg.eigsh", "scipy.sparse.linalg.eigs", "scipy.sparse.linalg.svds"),
+        "Ask for fewer vectors: k, and a smaller ncv",
+        "keeps `ncv` vectors as long as the matrix, by default twice as many as `k`.",
+        "values, vectors = {function}({a0}, k=20, ncv=41)  # the largest twenty",
+        Case("from scipy.sparse.linalg import eigsh", "v = eigsh(A, k=5000)", says=("eigsh(A, k=20, ncv=41)",)),
+    ),
+)
