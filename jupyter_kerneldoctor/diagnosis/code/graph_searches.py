@@ -136,6 +136,8 @@ def _ends_at_its_goal(loop: ast.While, inside: list[ast.AST], queue: str, node: 
                 continue
             case ast.Expr(value=ast.Call() as call) if not _puts(call, queue):
                 return False
+            case ast.Assign(targets=targets, value=value) if plain_names(*targets) & plain_names(value):
+                return False  # it counts the nodes that come
             case ast.AugAssign() | ast.Yield() | ast.YieldFrom() | ast.With() | ast.Try():
                 return False
             case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[ast.Name()])):
