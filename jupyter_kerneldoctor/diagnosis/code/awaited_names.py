@@ -40,7 +40,7 @@ def awaited_names(code: Notebook, cell: Cell, line: int, *, again: bool) -> froz
         return frozenset(owners) if any(map(_is_caught_here(line), inner)) else frozenset()
     functions = {id(one.func) for one in walk(loop.test) if isinstance(one, ast.Call)}
     asked = {last_name(one) for one in walk(loop.test) if id(one) not in functions}
-    return frozenset(asked | owners) - {"", "self"}
+    return frozenset(asked | owners) - {"", "self", *_imported(code, scope)}
 
 
 def changed_names(code: Notebook, cell: Cell | None, line: int) -> frozenset[str]:
@@ -64,7 +64,16 @@ def changed_names(code: Notebook, cell: Cell | None, line: int) -> frozenset[str
         for one in scope.nodes
         if isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load)
     )
-    return frozenset((*given, *called, *stored, *entries)) - {"", scope.function, "self"}
+    shared = {name for one in scope.nodes if isinstance(one, ast.Global | ast.Nonlocal) for name in one.names}
+    its_own = {*scope.bindings} - {*scope.parameters, *shared}
+    changed = frozenset((*called, *stored, *entries)) - its_own
+    return (changed | frozenset(given)) - {"", scope.function, "self", *_imported(code, scope)}
+
+
+def _imported(code: Notebook, scope: Scope) -> set[str]:
+    """Return the names of modules, and of what was imported from them, among the names of a scope."""
+    names = {one.id for one in scope.names if isinstance(one, ast.Name)}
+    return {one for one in names if (bound := code.lookup(one, scope)) is not None and bound.imported is not None}
 
 
 def _scope_at(code: Notebook, cell: Cell, line: int) -> Scope | None:

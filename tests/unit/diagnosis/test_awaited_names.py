@@ -52,3 +52,11 @@ def test_what_a_thread_may_change():
     assert asked(changed_names, source, 3) >= {"count", "out", "rows", "q"}
     assert not asked(changed_names, source, 3) & {"table", "work", "Thread"}
     assert asked(changed_names, source, 6) == frozenset()
+
+
+def test_a_module_and_a_variable_of_its_own_are_nothing_that_others_wait_for():
+    work = "import time\ndef work():\n    end = time.time()\n    rows = []\n    rows.append(end)\n"
+    waits = "while time.time() < end and not rows:\n    time.sleep(1)"
+
+    assert asked(changed_names, work + waits, 3) == frozenset()
+    assert asked(awaited_names, work + waits, 7, again=True) == {"end", "rows"}
