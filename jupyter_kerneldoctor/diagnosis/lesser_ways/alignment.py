@@ -64,7 +64,9 @@ def _of_times(call: Call, death: Death) -> bool:
 def _up_to_the_largest(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
     """Whether an array has an item for each number up to the largest: `np.zeros(ids.max() + 1)`."""
     shape = call.argument("shape", 0)
-    return {"ids": ids} if shape is not None and (ids := _largest_of(shape, call)) else False
+    if shape is None or (isinstance(shape, ast.Tuple) and len(shape.elts) > 1):
+        return False  # a column for each class, as in a one-hot table
+    return {"ids": ids} if (ids := _largest_of(shape, call)) else False
 
 
 def _largest_of(node: ast.expr, call: Call) -> str:
@@ -163,6 +165,7 @@ WAYS = (
         "days = pd.date_range(start, end, freq='D')  # a coarser step\nfor day in days:  # and one day at a time\n"
         "    times = pd.date_range(day, periods=86_400, freq='s')",
         Case("import pandas as pd", "t = pd.date_range('1900', '2100', freq='ms')", says=("freq='D'",)),
+        lambda call, _death: getattr(call.statement, "value", None) is call.node,
     ),
     LesserWay(
         tuple(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full", "random.uniform", "random.random")),

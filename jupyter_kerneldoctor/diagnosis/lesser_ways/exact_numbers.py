@@ -1,7 +1,18 @@
 """Numbers with all their digits, and formulas with all their terms."""
 
+import ast
+
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from .way import LesserWay
+
+
+def _is_single(call: Call, _death: Death) -> bool:
+    """Whether one number is worked out, not one for each item of a list."""
+    around = call.scope.inside(call.statement)
+    return not call.scope.loops_around(call.node) and not any(isinstance(one, ast.comprehension) for one in around)
+
 
 WAYS = (
     LesserWay(
@@ -11,6 +22,7 @@ WAYS = (
         "import math\n\nlog_n = math.lgamma(n + 1)  # the logarithm of n!; those of products are sums\n"
         "digits = int(log_n / math.log(10)) + 1  # how many it would have",
         Case("import math", "n = math.factorial(10**9)", says=("math.lgamma(n + 1)",)),
+        _is_single,
     ),
     LesserWay(
         ("sympy.expand", "sympy.simplify", "sympy.Matrix", "sympy.solve", "sympy.factor"),

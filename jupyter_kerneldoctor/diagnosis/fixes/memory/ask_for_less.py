@@ -57,6 +57,8 @@ class AskForLess(Fix):
         Case("import numpy as np", "y = np.repeat(x, 7, axis=1)"),
         Case("import numpy as np", "y = np.eye(50_000)[labels]"),
         Case("import seaborn as sns", "sns.heatmap(table)"),
+        Case("import math", "row = [math.comb(n, k) for k in range(n)]"),
+        Case("import pandas as pd", "rows = load(index=pd.date_range('2020', '2021', freq='s'))"),
         Case(_FRAME, "wide = pd.concat([df, pd.get_dummies(df['city'])], axis=1)"),  # the same rows
         Case(_FRAME + "\ncodes = pd.get_dummies(df['city'])", "wide = pd.concat([df, codes], axis=1)"),
         Case("from gensim.models import Doc2Vec", "m = Doc2Vec(texts)"),  # takes no sentences
