@@ -165,7 +165,9 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
         return statement_at(death.code, death.code.cells[again.cell], again.line)
     if cause.family == Family.STUCK and (loop := death.endless_loop) is not None:
         return statement_with(death.code, loop.node, loop.scope)
-    last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
+    has_failed = cause.family == Family.STUCK and death.busy_cell is not None and death.busy_cell.formats_traceback_s
+    line = death.sole_line if has_failed else cause.line
+    last = None if cause.family == Family.ALIVE else death.statement_at(line)
     if cause.family != Family.MEMORY or (death.incident is not None and death.incident.error):
         return last
     return guilty_statement(death.growth, last)

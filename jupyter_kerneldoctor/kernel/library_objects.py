@@ -170,6 +170,13 @@ def _array(value: Any) -> Buffer:
     return Buffer(((id(value), array.__sizeof__(value)),), (array.__len__(value),), array.typecode.__get__(value))
 
 
+def _file_in_memory(value: Any) -> Buffer:
+    """Describe a BytesIO, or a StringIO by how far it was written: a byte for each character, at least."""
+    io = sys.modules["_io"]
+    is_bytes = io.BytesIO in mro(type(value))
+    return Buffer(((id(value), io.BytesIO.__sizeof__(value) if is_bytes else io.StringIO.tell(value)),))
+
+
 def _shared_memory(value: Any) -> Buffer:
     attributes = instance_dict(value)
     return Buffer(((id(value), int(attributes["_size"]) if attributes["_mmap"] is not None else 0),))
@@ -204,6 +211,8 @@ _HANDLERS: dict[str, Callable[..., Buffer | None]] = {
     "scipy.sparse._base._spbase": _scipy_sparse,
     "scipy.sparse._matrix.spmatrix": _scipy_sparse,
     "array.array": _array,
+    "_io.BytesIO": _file_in_memory,
+    "_io.StringIO": _file_in_memory,
     "multiprocessing.shared_memory.SharedMemory": _shared_memory,
 }
 """By module and name of a class; subclasses are treated alike."""

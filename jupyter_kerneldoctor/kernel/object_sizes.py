@@ -276,7 +276,7 @@ def _cached(function: Any) -> tuple[int, int, list[Any]]:
 def short_name(cls: type) -> str:
     """Return the type's name as people write it: "list", "pandas.DataFrame", "Net" for the notebook's own class."""
     name = class_name(cls)
-    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    package, last = name.removeprefix("_io").partition(".")[0] or "io", name.rpartition(".")[2]
     return last if package in ("builtins", "__main__") else f"{package}.{last}"
 
 

@@ -35,7 +35,8 @@ def store_that_grew(growth: Growth) -> Store | None:
         named = [one for one in stores(running) if _is_same(one.container, container.name)]
         named = named or [one for one in stores(near) if _is_same(one.container, container.name)]
         named = named or [one for one in stores(running) if one.container == holder]  # `self.metric.update(y)`
-        return max(named, key=lambda one: _nearness(growth, one, container), default=None)
+        nearest = max(named, key=lambda one: _nearness(growth, one, container), default=None)
+        return nearest and (_filled_item(growth, nearest) or nearest)
     largest = next(iter(growth.objects), None)
     if largest is not None and growth.held_share(largest) >= LITTLE and largest.length is None and not largest.shape:
         found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
@@ -53,13 +54,36 @@ def store_that_grew(growth: Growth) -> Store | None:
     return found[0] if len({one.container for one in found}) == 1 else None
 
 
+def _filled_item(growth: Growth, store: Store) -> Store | None:
+    """Return what fills an item in a loop beside the store of the item, where most of it grew in that loop.
+
+    For `nights.append(night)` it is `night.pictures.append(picture)`.
+    """
+    items = {value.id for value in store.values if isinstance(value, ast.Name)}
+    top, cell = largest_statement(growth), growth.code.cells[store.scope.cell]
+    if top is None or not items:
+        return None
+    for one in stores([store.scope]):
+        if one.container.partition(".")[0] in items and one.container not in items:
+            loops = store.scope.loops_around(one.statement)[:1]
+            if any(loop.lineno <= line <= (loop.end_lineno or 0) for loop in loops for line in lines_in(top, cell)):
+                return one
+    return None
+
+
 def _outlives_a_step(code: Notebook, store: Store, top: Statement) -> bool:
     """Whether a store is repeated, and what it fills is not made anew each time."""
     owner = store.container.partition(".")[0]
     is_local = owner in store.scope.bindings and owner != "self" and not store.scope.is_cell
     if store.scope.loops_around(store.statement):
-        return not (is_local and store.scope.function in INNER)
+        return not (is_local and store.scope.function in INNER and _is_derived(store.scope, code))
     return not is_local and any(True for cell in code.cells for _ in loops_around(code, cell, set(lines_in(top, cell))))
+
+
+def _is_derived(method: Scope, code: Notebook) -> bool:
+    """Whether the class of a method has a base, as all networks and layers have."""
+    own = code.class_around(method)
+    return own is not None and isinstance(own.definition, ast.ClassDef) and bool(own.definition.bases)
 
 
 def _charged_functions(growth: Growth) -> Iterator[Scope]:

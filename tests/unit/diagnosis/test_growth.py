@@ -495,3 +495,20 @@ def test_an_array_made_before_a_loop_is_not_what_the_loop_keeps():
     grown = growth(2, grew_in(850 * MIB, own_frame(cell, 1)))
 
     assert place(diagnose(killed(cell, growths=[grown]))) == (2, 1, None)
+
+
+def test_what_fills_an_item_in_a_loop_is_to_blame_where_it_grew_there():
+    observe = (
+        "def observe(survey):\n    night = Night()\n    survey.nights.append(night)\n    for i in range(12):\n"
+        "        raw = expose(i)\n        night.pictures.append(raw)"
+    )
+    run = "for day in range(60):\n    observe(survey)"
+    grown = growth(3, grew_in(850 * MIB, own_frame(observe, 5, "observe"), own_frame(run, 2)))
+    nights = local(observe, "observe", "survey.nights", "builtins.list", 800 * MIB, items=20)
+    inside, outside = (
+        killed(observe, run, growths=[one], looks=[held(3, nights)])
+        for one in (grown, growth(3, grew_in(850 * MIB, own_frame(observe, 2, "observe"), own_frame(run, 2))))
+    )
+
+    assert place(diagnose(inside)) == (2, 6, "observe")
+    assert place(diagnose(outside)) == (2, 3, "observe")

@@ -211,6 +211,7 @@ def test_formatting_a_traceback_for_long_is_told():
         answer.cause.headline
         == "The kernel is busy: cell [1] has ended with an error, and IPython has been formatting a traceback for 24 s."
     )
+    assert busy("down(0, sys.setrecursionlimit(10**5))", *formats).statement.line == 1
 
 
 def test_a_regular_expression_that_goes_back_is_told():

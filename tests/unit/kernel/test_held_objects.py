@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import gc
+import io
 import sys
 import threading
 import types
@@ -351,3 +352,13 @@ def test_an_array_of_zeros_takes_only_what_was_written_to():
     assert found["replay"]["grew_bytes"] == pytest.approx(100 * MIB, rel=0.1)
     reserved[:] = 1
     assert "written_bytes" not in looked(holdings, reserved=reserved)["reserved"]
+
+
+def test_a_file_in_memory_takes_what_was_written_to_it():
+    text, data = io.StringIO(), io.BytesIO()
+    text.write("x" * 3 * MIB)
+    data.write(b"x" * 4 * MIB)
+    found = looked(text=text, data=data)
+
+    assert (found["text"]["type"], found["text"]["bytes"]) == ("io.StringIO", 3 * MIB)
+    assert (found["data"]["type"], found["data"]["bytes"] >= 4 * MIB) == ("io.BytesIO", True)
