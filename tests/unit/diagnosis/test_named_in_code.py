@@ -146,7 +146,8 @@ def test_a_picture_that_carries_its_graph_on_is_named_where_a_look_saw_it():
 
 def test_so_it_is_in_a_class_that_is_called_and_no_network():
     attack = (
-        "from torch import autograd\nclass PGD:\n    def __call__(self, x):\n        adv = x.clone().requires_grad_(True)\n"
+        "from torch import autograd\nclass PGD:\n    def __call__(self, x):\n"
+        "        adv = x.clone().requires_grad_(True)\n"
         "        for step in range(40):\n            grad = autograd.grad(self.net(adv), adv, create_graph=True)[0]\n"
         "            adv = adv + 0.1 * grad\n        return adv"
     )
