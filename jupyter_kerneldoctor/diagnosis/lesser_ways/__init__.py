@@ -12,6 +12,7 @@ from . import (
     engines,
     exact_numbers,
     files,
+    forecasts,
     generation,
     layers,
     learning,
@@ -29,6 +30,7 @@ from . import (
     tensors,
     texts,
     training,
+    wide_tables,
 )
 from .way import LesserWay, first_running
 
@@ -40,8 +42,10 @@ WAYS = (
     *generation.WAYS,
     *scores.WAYS,
     *layers.WAYS,
+    *forecasts.WAYS,
     *alignment.WAYS,
     *all_at_once.WAYS,
+    *wide_tables.WAYS,
     *pictures.WAYS,
     *arrays.WAYS,
     *numerics.WAYS,

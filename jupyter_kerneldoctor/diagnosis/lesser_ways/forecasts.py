@@ -1,0 +1,160 @@
+"""Forecasts, risks and series: what is kept of each state, draw, window or time."""
+
+import ast
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from .conditions import both, given, made, without
+from .way import LesserWay
+
+_ARIMA = "from statsmodels.tsa.statespace.sarimax import SARIMAX\nm = SARIMAX(y, seasonal_order=(1, 1, 1, 168))"
+
+
+def _has_categories(call: Call, _death: Death) -> bool:
+    """Whether a formula makes a column for each category: `y ~ C(shop)`."""
+    formula = call.argument("formula", "formula_like", 0)
+    return isinstance(formula, ast.Constant) and isinstance(formula.value, str) and "C(" in formula.value
+
+
+WAYS = (
+    LesserWay(
+        ("statsmodels.formula.api.ols", "patsy.dmatrix", "patsy.dmatrices", "formulaic.model_matrix"),
+        "Take the means of the groups out, no column for each group: y - y.groupby(shop).mean()",
+        "makes a column of eight bytes for each category of `C(...)`, nearly all zeros.",
+        "group = df['shop']  # what stands in C(...)\n"
+        "for name in ['y', 'x']:  # your numbers: the same slopes as with a column for each group\n"
+        "    df[name] -= df.groupby(group)[name].transform('mean')\n"
+        "result = smf.ols('y ~ x - 1', df).fit()  # for several groups at once: linearmodels' AbsorbingLS",
+        Case(
+            "import statsmodels.formula.api as smf", "m = smf.ols('y ~ x + C(shop)', df)", says=(".transform('mean')",)
+        ),
+        _has_categories,
+        silent=(Case("import statsmodels.formula.api as smf", "m = smf.ols('y ~ x', df)"),),
+    ),
+    LesserWay(
+        (".fit",),
+        "Keep no matrices of all times: low_memory=True; a long season as sines and cosines",
+        "keeps a matrix of states x states for each point in time, and a season of 168 has more than 168 states.",
+        "{to} = {owner}.fit(low_memory=True)  # with your other arguments\n\n"
+        "at = np.arange(len(y)) * 2 * np.pi / 168  # or the season as four columns, with a few states:\n"
+        "season = np.column_stack([np.sin(at), np.cos(at), np.sin(2 * at), np.cos(2 * at)])\n"
+        "result = SARIMAX(y, exog=season, order=(1, 1, 1)).fit(low_memory=True)",
+        Case(_ARIMA, "r = m.fit()", says=("r = m.fit(low_memory=True)",)),
+        both(without("low_memory"), made("statsmodels", "SARIMAX", "ARIMA", "UnobservedComponents", "DynamicFactor")),
+        silent=(Case(_ARIMA, "r = m.fit(low_memory=True)"),),
+    ),
+    LesserWay(
+        (".predict",),
+        "Forecast without samples of the uncertainty: uncertainty_samples=0",
+        "draws a thousand courses of each time, `uncertainty_samples`, to say how sure it is.",
+        "model = Prophet(uncertainty_samples=0)  # with your other arguments; or 100, for rough bounds\n"
+        "forecast = model.fit(history).predict({a0})",
+        Case("from prophet import Prophet\nm = Prophet()", "f = m.predict(future)", says=("uncertainty_samples=0",)),
+        lambda call, death: any(
+            made(one, "Prophet", told=without("uncertainty_samples"))(call, death) for one in ("prophet", "fbprophet")
+        ),
+        silent=(Case("from prophet import Prophet\nm = Prophet(uncertainty_samples=0)", "f = m.predict(future)"),),
+    ),
+    LesserWay(
+        (".run_mcmc",),
+        "Keep every tenth step, in a file: thin_by, HDFBackend",
+        "keeps each step of each walker.",
+        "backend = emcee.backends.HDFBackend('chain.h5')\n"
+        "sampler = emcee.EnsembleSampler(n_walkers, n_dim, log_prob, backend=backend)\n"
+        "sampler.run_mcmc({a0}, n_steps, thin_by=10)  # n_steps are kept: a tenth of what you ask for now",
+        Case(
+            "import emcee\ns = emcee.EnsembleSampler(9, 3, f)", "s.run_mcmc(p0, 10**6)", says=("run_mcmc(p0, n_steps",)
+        ),
+        both(made("emcee"), without("thin_by")),
+    ),
+    LesserWay(
+        (".predict_survival_function", ".predict_cumulative_hazard", ".predict_cumulative_hazard_function"),
+        "Ask for some times, of some rows at a time: times=[30, 90, 365]",
+        "gives a number for each row at each time that occurs.",
+        "# lifelines: at these times only\n{to} = {function}({a0}, times=[30, 90, 365])\n\n"
+        "# scikit-survival: some rows at a time, a few numbers of each\nfor at in range(0, len({a0}), 1000):\n"
+        "    part = {function}({of0}[at : at + 1000], return_array=True)[:, ::50]",
+        Case(
+            "from lifelines import CoxPHFitter\nc = CoxPHFitter()",
+            "s = c.predict_survival_function(df)",
+            says=("c.predict_survival_function(df, times=[30",),
+        ),
+        lambda call, death: (
+            call.argument("times", 1) is None and any(made(one)(call, death) for one in ("lifelines", "sksurv"))
+        ),
+        silent=(
+            Case(
+                "from lifelines import CoxPHFitter\nc = CoxPHFitter()", "c.predict_survival_function(df, times=[1, 2])"
+            ),
+        ),
+    ),
+    LesserWay(
+        (".fit_transform", ".transform"),
+        "Make the table sparse: sparse=True",
+        "makes a column for each item that occurs, nearly all of it False.",
+        "encoder = TransactionEncoder().fit(baskets)\n"
+        "table = pd.DataFrame.sparse.from_spmatrix(encoder.transform(baskets, sparse=True), columns=encoder.columns_)\n"
+        "frequent = fpgrowth(table, min_support=0.02)",
+        Case(
+            "from mlxtend.preprocessing import TransactionEncoder\nte = TransactionEncoder()",
+            "t = te.fit_transform(baskets)",
+            says=("sparse=True",),
+        ),
+        both(made("mlxtend", "TransactionEncoder"), without("sparse", 1)),
+    ),
+    LesserWay(
+        ("tsfresh.extract_features", "tsfresh.extract_relevant_features"),
+        "Ask for fewer features, of some ids at a time: MinimalFCParameters",
+        "works out some 800 features of each series, and hands copies of the rows to its processes.",
+        "from tsfresh.feature_extraction import MinimalFCParameters\n\n"
+        "{to} = {function}({a0}, default_fc_parameters=MinimalFCParameters(), n_jobs=2)  # and your column_id",
+        Case("from tsfresh import extract_features", "X = extract_features(df)", says=("MinimalFCParameters()",)),
+        without("default_fc_parameters"),
+        silent=(Case("from tsfresh import extract_features", "X = extract_features(df, default_fc_parameters=p)"),),
+    ),
+    LesserWay(
+        ("tsfresh.utilities.dataframe_functions.roll_time_series",),
+        "Roll shorter windows, further apart: max_timeshift, rolling_direction",
+        "writes each row once for each window that it is in.",
+        "{to} = roll_time_series({a0}, column_id='id', column_sort='time', max_timeshift=50, rolling_direction=10)",
+        Case(
+            "from tsfresh.utilities.dataframe_functions import roll_time_series",
+            "w = roll_time_series(df, column_id='id')",
+            says=("w = roll_time_series(df,", "max_timeshift=50"),
+        ),
+        without("max_timeshift"),
+    ),
+    LesserWay(
+        (".fit_transform", ".transform"),
+        "Make the pictures smaller: image_size=64",
+        "makes a picture of n x n numbers for each series of n.",
+        "from pyts.image import GramianAngularField  # or MarkovTransitionField\n\n"
+        "{to} = GramianAngularField(image_size=64).fit_transform({a0})  # 64 x 64 for each; or some series at a time",
+        Case(
+            "from pyts.image import GramianAngularField\ng = GramianAngularField()",
+            "P = g.fit_transform(X)",
+            says=("P = GramianAngularField(image_size=64)",),
+        ),
+        made("pyts", "GramianAngularField", "MarkovTransitionField", told=without("image_size", 0)),
+    ),
+    LesserWay(
+        ("scanpy.pp.scale", "scanpy.pp.regress_out"),
+        "Take the genes that vary most first, and scale without a mean: zero_center=False",
+        "writes all zeros of the sparse matrix, in numbers of eight bytes.",
+        "sc.pp.highly_variable_genes({a0}, n_top_genes=2000)\nadata = {a0}[:, {a0}.var.highly_variable].copy()\n"
+        "sc.pp.scale(adata, zero_center=False, max_value=10)  # stays sparse",
+        Case("import scanpy as sc", "sc.pp.scale(adata)", says=("n_top_genes=2000", "zero_center=False")),
+        lambda call, death: not given(False, "zero_center", 1)(call, death),
+    ),
+    LesserWay(
+        ("scanpy.read_h5ad", "anndata.read_h5ad"),
+        "Leave the matrix in its file: backed='r'",
+        "reads the whole matrix, and all layers.",
+        "{to} = {function}({a0}, backed='r')  # read as it is used\n"
+        "part = {to}[:10_000].to_memory()  # some cells, or {to}[:, genes].to_memory()",
+        Case("import scanpy as sc", "adata = sc.read_h5ad('a.h5ad')", says=("adata[:10_000].to_memory()",)),
+        without("backed", 1),
+        silent=(Case("import scanpy as sc", "adata = sc.read_h5ad('a.h5ad', backed='r')"),),
+    ),
+)

@@ -1,0 +1,167 @@
+"""Tables of pandas that get more rows or columns than anyone asks for, and rows that databases hand over."""
+
+import ast
+
+from ..case import Case
+from ..code.calls import given_to, last_name
+from ..code.notebook import Call
+from ..code.origins import all_origins
+from ..death import Death
+from .conditions import given, made, without
+from .way import LesserWay
+
+_FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
+_WINDOWS = ("rolling", "expanding", "ewm")
+
+
+def _of_windows(call: Call, death: Death) -> bool:
+    """Whether a matrix is worked out for each window: `df.rolling(50).corr()`."""
+    match call.node.func:
+        case ast.Attribute(value=ast.Call(func=ast.Attribute(attr=window))) if window in _WINDOWS:
+            return not call.node.args and not given(False, "pairwise")(call, death)
+    return False
+
+
+def _to_none(call: Call, death: Death) -> bool:
+    """Whether missing values become None: `df.where(df.notna(), None)`, `df.replace({np.nan: None})`."""
+    if call.name.endswith(".replace"):
+        values = [call.argument("to_replace", 0), call.argument("value", 1)]
+        inner = [value for one in values if isinstance(one, ast.Dict) for value in one.values]
+        return any(isinstance(one, ast.Constant) and one.value is None for one in [*inner, values[1]])
+    return given(None, "other", 1)(call, death) is True
+
+
+def _keeps_groups(call: Call, _death: Death) -> bool:
+    """Whether the tables of all groups are kept, and not only what is worked out of each."""
+    for node in call.scope.inside(call.statement):
+        match node:
+            case ast.Call(func=ast.Name(id="list" | "tuple" | "dict"), args=[one]) if one is call.node:
+                return True
+            case (
+                ast.ListComp(elt=ast.Name(id=kept), generators=[made_of])
+                | ast.DictComp(value=ast.Name(id=kept), generators=[made_of])
+            ) if made_of.iter is call.node:
+                match made_of.target:
+                    case ast.Tuple(elts=[_, ast.Name(id=group)]):
+                        return group == kept
+    return False
+
+
+def _as_texts(call: Call, death: Death) -> bool:
+    match call.node.func:
+        case ast.Attribute(value=ast.Attribute(attr="dt")):
+            return death.code.imports("pandas")
+    return False
+
+
+def _of_cursor(call: Call, death: Death) -> bool:
+    """Whether the cursor of a database fetches all rows at once: those of psycopg2 without a name, and of MySQL."""
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else call.node
+    cursors = [one for one, _ in all_origins(owner, call.scope, death.code) if isinstance(one, ast.Call)]
+    if any(last_name(one.func) == "cursor" and given_to(one) for one in cursors):
+        return False
+    return any(
+        made(package, "connect", "cursor")(call, death) for package in ("psycopg2", "psycopg", "pymysql", "MySQLdb")
+    )
+
+
+WAYS = (
+    LesserWay(
+        (".corr", ".cov"),
+        "Correlate with one column in each window",
+        "makes a row for each pair of columns at each row of the table.",
+        "{to} = {owner}.corr({table}['target'])  # with one column: as large as the table",
+        Case(_FRAME, "c = df.rolling(50).corr()", says=("c = df.rolling(50).corr(df['target'])",)),
+        _of_windows,
+        silent=(Case(_FRAME, "c = df.rolling(50).corr(df['a'])"), Case(_FRAME, "c = df.ewm(9).cov(pairwise=False)")),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.where", "pandas.DataFrame.replace", "pandas.DataFrame.mask"),
+        "Put None in as the rows go out, some at a time",
+        "makes a Python object of every number of each column that gets a None.",
+        "for at in range(0, len({table}), 10_000):  # some rows at a time\n"
+        "    part = {table}.iloc[at : at + 10_000].astype(object)\n"
+        "    rows = part.where(part.notna(), None).to_dict('records')\n"
+        "    ...  # send them; to_sql and to_json need no None",
+        Case(_FRAME, "df = df.where(df.notna(), None)", says=("df.iloc[at : at + 10_000]",)),
+        _to_none,
+        silent=(Case(_FRAME, "df = df.where(df > 0, 0)"), Case(_FRAME, "df = df.replace('a', 'b')")),
+    ),
+    LesserWay(
+        ("pandas.Series.str.split", "pandas.Series.str.rsplit"),
+        "Split off only the parts you need: n=1, or str.extract",
+        "makes a column for each part of the longest text with `expand=True`.",
+        "parts = {column}.str.split(',', n=1, expand=True)  # with your separator: two columns, whatever comes\n"
+        "year = {column}.str.extract(r'(\\d{{4}})', expand=False)  # or just what you look for",
+        Case(_FRAME, "wide = df['t'].str.split(',', expand=True)", says=("df['t'].str.split(',', n=1",)),
+        lambda call, death: given(True, "expand")(call, death) is True and call.argument("n", 1) is None,
+        silent=(Case(_FRAME, "wide = df['t'].str.split(',', n=1, expand=True)"),),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.to_sql",),
+        "Write some rows at a time: chunksize=10_000",
+        "makes Python objects of all rows where no `chunksize` is given.",
+        "{owner}.to_sql({a0}, con, index=False, chunksize=10_000)  # with your other arguments, but no method='multi'",
+        Case(_FRAME, "df.to_sql('t', con)", says=("df.to_sql('t', con, index=False, chunksize=10_000)",)),
+        without("chunksize", 6),
+        silent=(Case(_FRAME, "df.to_sql('t', con, chunksize=500)"),),
+    ),
+    LesserWay(
+        (".strftime",),
+        "Keep times as times, to the day: dt.floor('D')",
+        "makes a text of some 60 bytes of each time of eight.",
+        "day = {owner}.floor('D')  # still eight bytes; groupby and merge take it\n"
+        "month = {owner}.to_period('M')  # texts only for what is shown: .strftime of the result",
+        Case(_FRAME, "d = df['t'].dt.strftime('%Y-%m-%d')", says=("df['t'].dt.floor('D')",)),
+        _as_texts,
+    ),
+    LesserWay(
+        ("pandas.DataFrame.groupby",),
+        "Take one group after the other, not a list of all",
+        "makes a table of each group, and all of them are kept.",
+        "for key, part in {table}.groupby('id'):  # with your key\n"
+        "    ...  # keep a number of it, or write it to a file\n\n"
+        "rows = {table}.groupby('id').indices  # or only the numbers of the rows: {table}.iloc[rows[key]]",
+        Case(_FRAME, "parts = {k: g for k, g in df.groupby('id')}", says=("df.groupby('id').indices",)),
+        _keeps_groups,
+        silent=(
+            Case(_FRAME, "g = df.groupby('id')"),
+            Case(_FRAME, "means = {k: g['x'].mean() for k, g in df.groupby('id')}"),
+        ),
+    ),
+    LesserWay(
+        ("pandas.read_xml",),
+        "Read one element after the other: iterparse={'row': ['id', 'price']}",
+        "makes an object of each element of the file first.",
+        "{to} = pd.read_xml({a0}, iterparse={{'row': ['id', 'price']}})  # your element, and what you need of it",
+        Case("import pandas as pd", "df = pd.read_xml('a.xml')", says=("df = pd.read_xml('a.xml', iterparse=",)),
+        without("iterparse"),
+        silent=(Case("import pandas as pd", "df = pd.read_xml('a.xml', iterparse={'row': ['id']})"),),
+    ),
+    LesserWay(
+        (
+            "pandas.plotting.scatter_matrix",
+            *(f"pandas.plotting.{name}" for name in ("parallel_coordinates", "andrews_curves", "radviz")),
+        ),
+        "Draw a sample",
+        "draws a dot or a line for each row, in each panel.",
+        "{function}({of0}.sample(1000))  # nobody sees more lines than that; with your other arguments",
+        Case("import pandas as pd", "pd.plotting.scatter_matrix(df)", says=("scatter_matrix(df.sample(1000))",)),
+        lambda call, _death: bool(call.node.args) and ".sample(" not in call.text and ".head(" not in call.text,
+    ),
+    LesserWay(
+        (".execute",),
+        "Let the database keep the rows, and take some at a time: a cursor with a name, SSCursor",
+        "fetches all rows of the answer at once, before the first is asked for.",
+        "cursor = connection.cursor(name='rows')  # PostgreSQL: some rows at a time come from the server\n"
+        "cursor = connection.cursor(pymysql.cursors.SSCursor)  # MySQL\ncursor.execute({a0})\n"
+        "for row in cursor:\n    ...",
+        Case(
+            "import psycopg2\ncon = psycopg2.connect('a')\ncur = con.cursor()",
+            "cur.execute('select * from t')\nrows = list(cur)",
+            line=1,
+            says=("cursor(name='rows')",),
+        ),
+        lambda call, death: "select" in call.text.lower() and _of_cursor(call, death),
+    ),
+)
