@@ -147,14 +147,4 @@ WAYS = (
         Case("import scanpy as sc", "sc.pp.scale(adata)", says=("n_top_genes=2000", "zero_center=False")),
         lambda call, death: not given(False, "zero_center", 1)(call, death),
     ),
-    LesserWay(
-        ("scanpy.read_h5ad", "anndata.read_h5ad"),
-        "Leave the matrix in its file: backed='r'",
-        "reads the whole matrix, and all layers.",
-        "{to} = {function}({a0}, backed='r')  # read as it is used\n"
-        "part = {to}[:10_000].to_memory()  # some cells, or {to}[:, genes].to_memory()",
-        Case("import scanpy as sc", "adata = sc.read_h5ad('a.h5ad')", says=("adata[:10_000].to_memory()",)),
-        without("backed", 1),
-        silent=(Case("import scanpy as sc", "adata = sc.read_h5ad('a.h5ad', backed='r')"),),
-    ),
 )

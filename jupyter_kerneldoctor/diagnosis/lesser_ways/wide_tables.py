@@ -78,7 +78,7 @@ WAYS = (
     LesserWay(
         ("pandas.DataFrame.where", "pandas.DataFrame.replace", "pandas.DataFrame.mask"),
         "Put None in as the rows go out, some at a time",
-        "makes a Python object of every number of each column that gets a None.",
+        "makes a Python object of every number of each column that gets a `None`.",
         "for at in range(0, len({table}), 10_000):  # some rows at a time\n"
         "    part = {table}.iloc[at : at + 10_000].astype(object)\n"
         "    rows = part.where(part.notna(), None).to_dict('records')\n"
