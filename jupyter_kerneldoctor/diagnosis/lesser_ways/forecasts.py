@@ -8,8 +8,6 @@ from ..death import Death
 from .conditions import both, given, made, without
 from .way import LesserWay
 
-_ARIMA = "from statsmodels.tsa.statespace.sarimax import SARIMAX\nm = SARIMAX(y, seasonal_order=(1, 1, 1, 168))"
-
 
 def _has_categories(call: Call, _death: Death) -> bool:
     """Whether a formula makes a column for each category: `y ~ C(shop)`."""
@@ -31,18 +29,6 @@ WAYS = (
         ),
         _has_categories,
         silent=(Case("import statsmodels.formula.api as smf", "m = smf.ols('y ~ x', df)"),),
-    ),
-    LesserWay(
-        (".fit",),
-        "Keep no matrices of all times: low_memory=True; a long season as sines and cosines",
-        "keeps a matrix of states x states for each point in time, and a season of 168 has more than 168 states.",
-        "{to} = {owner}.fit(low_memory=True)  # with your other arguments\n\n"
-        "at = np.arange(len(y)) * 2 * np.pi / 168  # or the season as four columns, with a few states:\n"
-        "season = np.column_stack([np.sin(at), np.cos(at), np.sin(2 * at), np.cos(2 * at)])\n"
-        "result = SARIMAX(y, exog=season, order=(1, 1, 1)).fit(low_memory=True)",
-        Case(_ARIMA, "r = m.fit()", says=("r = m.fit(low_memory=True)",)),
-        both(without("low_memory"), made("statsmodels", "SARIMAX", "ARIMA", "UnobservedComponents", "DynamicFactor")),
-        silent=(Case(_ARIMA, "r = m.fit(low_memory=True)"),),
     ),
     LesserWay(
         (".predict",),
