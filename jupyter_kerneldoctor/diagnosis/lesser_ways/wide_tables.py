@@ -73,7 +73,6 @@ WAYS = (
         "{to} = {owner}.corr({table}['target'])  # with one column: as large as the table",
         Case(_FRAME, "c = df.rolling(50).corr()", says=("c = df.rolling(50).corr(df['target'])",)),
         _of_windows,
-        silent=(Case(_FRAME, "c = df.rolling(50).corr(df['a'])"), Case(_FRAME, "c = df.ewm(9).cov(pairwise=False)")),
     ),
     LesserWay(
         ("pandas.DataFrame.where", "pandas.DataFrame.replace", "pandas.DataFrame.mask"),
