@@ -103,7 +103,8 @@ screenshots: $(VENV)/.test ui-tests/node_modules/.installed
 	cd ui-tests && $(BIN)/jlpm screenshots
 
 clean:
-	rm -rf $(VENV) .venv-deaths node_modules ui-tests/node_modules jupyter_kerneldoctor/labextension lib dist build .yarn *.tsbuildinfo
+	rm -rf $(VENV) .venv-deaths node_modules ui-tests/node_modules jupyter_kerneldoctor/labextension lib dist build docs/generated \
+		.yarn *.tsbuildinfo
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # -- what the targets above stand on ---------------------------------------------------------------------------------
