@@ -40,7 +40,7 @@ class BiggerShm(Advice):
         loads = any(death.code.calls("torch.utils.data.DataLoader"))
         less = "`num_workers=0`, or fewer workers and smaller batches"
         return {
-            "had": "is full" if total is None else f"has {size(total)} here, and it is full",
+            "had": "is full" if total is None else f"has {size(total)} here, too little for what was written",
             "less": less if loads else "a smaller array or tensor, or `np.memmap` of a file on a disk",
             "command": shm_command(death),
         }

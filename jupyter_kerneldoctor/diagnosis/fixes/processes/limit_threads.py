@@ -141,7 +141,8 @@ class LimitThreads(Advice):
             advice = (
                 "A pool does the same work with a few threads, one piece after the other. Or let the limit be raised."
             )
-            return {"title_": self.title, "counted": counted, "advice": advice, "code_": _POOL}
+            title = "Start fewer threads: a pool with max_workers=8"
+            return {"title_": title, "counted": counted, "advice": advice, "code_": _POOL}
         names = [variable for package, variable in _VARIABLES.items() if code.imports(package)]
         names = names or ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"]
         lines = "\n".join(f"os.environ['{name}'] = '4'" for name in names)
