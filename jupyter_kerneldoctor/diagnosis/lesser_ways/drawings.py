@@ -1,0 +1,139 @@
+"""Figures, films and texts of pages: an object for each bar, cell, face or frame."""
+
+from ..case import Case
+from .conditions import both, made, without
+from .way import LesserWay, is_gathered, is_method_of
+
+_PLT = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()"
+_PLOTTED = is_method_of("matplotlib")
+
+WAYS = (
+    LesserWay(
+        (".bar", ".barh", ".stem", ".eventplot", ".broken_barh"),
+        "Draw one line or area, not an object for each bar: stairs, fill_between",
+        "makes an object of some kilobytes for each value.",
+        "plt.stairs(heights, fill=True)  # one object; heights: the values of your bars\n"
+        "counts, edges = np.histogram(values, bins=200)  # or fewer bars: plt.stairs(counts, edges, fill=True)",
+        Case("import matplotlib.pyplot as plt", "plt.bar(x, y)", says=("plt.stairs(heights, fill=True)",)),
+        lambda call, death: (
+            (death.code.qualified(call.node.func, call.scope) or "").startswith("matplotlib.")
+            or _PLOTTED(call, death) is not False
+        ),
+    ),
+    LesserWay(
+        (".voxels", ".plot_trisurf", ".tricontourf", ".tripcolor"),
+        "Draw dots, or every tenth of them: scatter",
+        "makes a polygon for each face between the points.",
+        "ax.scatter(x[::10], y[::10], z[::10], s=1)  # your points; of voxels: np.nonzero(block[::4, ::4, ::4])",
+        Case(_PLT, "ax.voxels(block)", says=("ax.scatter(x[::10]",)),
+        lambda _call, death: death.code.imports("matplotlib"),
+    ),
+    LesserWay(
+        ("matplotlib.pyplot.table", ".table"),
+        "Show the first rows: a table is a cell and a text for each value",
+        "makes a box and a text for each value.",
+        "plt.table(rows[:50], loc='center')  # rows: your cellText\n\ndf.head(50)  # or no figure at all",
+        Case("import matplotlib.pyplot as plt", "plt.table(cellText=rows)", says=("plt.table(rows[:50]",)),
+        lambda call, death: call.argument("cellText") is not None and death.code.imports("matplotlib"),
+    ),
+    LesserWay(
+        ("sklearn.tree.plot_tree", "sklearn.tree.export_text", "sklearn.tree.export_graphviz"),
+        "Draw the first levels: max_depth=3",
+        "draws a box or a line for each node of the tree.",
+        "{function}({a0}, max_depth=3)  # with your other arguments; print({a0}.get_n_leaves())",
+        Case("from sklearn.tree import plot_tree", "plot_tree(model)", says=("plot_tree(model, max_depth=3)",)),
+        without("max_depth", 1),
+        silent=(Case("from sklearn.tree import plot_tree", "plot_tree(model, max_depth=2)"),),
+    ),
+    LesserWay(
+        (".to_jshtml", ".to_html5_video"),
+        "Write the film to a file, frame by frame: save",
+        "keeps a picture of each frame as text, for the page.",
+        "{owner}.save('film.mp4', dpi=80, fps=20)  # frame by frame; or fewer of them: FuncAnimation(..., frames=100)\n"
+        "from IPython.display import Video\n\nVideo('film.mp4')",
+        Case(
+            "from matplotlib.animation import FuncAnimation\nani = FuncAnimation(fig, draw)",
+            "page = ani.to_jshtml()",
+            says=("ani.save('film.mp4'",),
+        ),
+    ),
+    LesserWay(
+        ("imageio.mimsave", "imageio.mimwrite", "imageio.v2.mimsave", "imageio.v2.mimwrite"),
+        "Write frame after frame: get_writer, append_data",
+        "is given all frames at once.",
+        "import imageio.v2 as imageio\n\nwith imageio.get_writer({a0}, mode='I') as writer:\n"
+        "    for at in range(n_frames):\n        writer.append_data(draw(at)[::2, ::2])  # half as wide and high",
+        Case("import imageio", "imageio.mimsave('a.gif', frames)", says=("imageio.get_writer('a.gif'",)),
+    ),
+    LesserWay(
+        (".to_soundarray", ".iter_frames"),
+        "Take a piece of the film at a time",
+        "gives all of the film, as numbers of eight bytes or as pictures, and all of it is kept.",
+        "for part in clip.audio.iter_chunks(chunksize=44_100, fps=44_100):  # of the sound: a second\n"
+        "    ...  # keep a number of it\nfor frame in clip.iter_frames(fps=2):  # of the pictures: two a second\n"
+        "    small = frame[::4, ::4]",
+        Case(
+            "from moviepy.editor import VideoFileClip\nc = VideoFileClip('a.mp4')",
+            "x = c.audio.to_soundarray()",
+            says=("iter_chunks(chunksize=44_100",),
+        ),
+        both(made("moviepy"), lambda call, death: call.name == ".to_soundarray" or is_gathered(call, death)),
+    ),
+    LesserWay(
+        (".getdata",),
+        "Take the picture as an array: np.asarray",
+        "gives a Python object for each dot, and all of them are kept.",
+        "pixels = np.asarray({owner})  # a byte for each value, as height x width x colours\n"
+        "colours, counts = np.unique(pixels.reshape(-1, pixels.shape[-1])[::10], axis=0, return_counts=True)",
+        Case("from PIL import Image\nimg = Image.open('a')", "dots = list(img.getdata())", says=("np.asarray(img)",)),
+        both(is_method_of("PIL"), is_gathered),
+    ),
+    LesserWay(
+        (".read_region",),
+        "Read a tile, or a coarser level of the slide",
+        "reads width x height x 4 bytes at that level.",
+        "level = {owner}.get_best_level_for_downsample(16)  # a sixteenth as wide and high\n"
+        "small = {owner}.read_region((0, 0), level, {owner}.level_dimensions[level])\n"
+        "tile = {owner}.read_region((x, y), 0, (1024, 1024))  # or a tile in full",
+        Case(
+            "import openslide\ns = openslide.OpenSlide('a.svs')",
+            "img = s.read_region((0, 0), 0, s.dimensions)",
+            says=("s.get_best_level_for_downsample(16)",),
+        ),
+        both(made("openslide"), lambda call, _death: "dimensions" in call.text),
+        silent=(Case("import openslide\ns = openslide.OpenSlide('a')", "img = s.read_region((0, 0), 0, (256, 256))"),),
+    ),
+    LesserWay(
+        ("skimage.feature.graycomatrix", "skimage.feature.greycomatrix"),
+        "Bring the picture to 32 grey levels first: levels=32",
+        "makes a number for each pair of grey levels: with 65,536 of them 32 GiB.",
+        "small = ({a0} // ({a0}.max() // 32 + 1)).astype('uint8')  # 32 levels\n"
+        "{to} = {function}(small, [1], [0], levels=32)  # with your distances and angles",
+        Case(
+            "from skimage.feature import graycomatrix",
+            "g = graycomatrix(img, [1], [0], levels=65536)",
+            says=("levels=32)",),
+        ),
+        lambda call, _death: getattr(call.argument("levels", 3), "value", 0) > 256,  # fewer are little
+        silent=(Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=32)"),),
+    ),
+    LesserWay(
+        ("skimage.measure.marching_cubes",),
+        "Take larger steps: step_size=2",
+        "makes points and faces wherever the surface goes, of each cell of the volume.",
+        "vertices, faces, normals, values = marching_cubes({a0}, step_size=4)  # a sixteenth of the faces",
+        Case("from skimage.measure import marching_cubes", "m = marching_cubes(v)", says=("marching_cubes(v, step_",)),
+        without("step_size"),
+        silent=(Case("from skimage.measure import marching_cubes", "m = marching_cubes(v, step_size=4)"),),
+    ),
+    LesserWay(
+        ("scipy.ndimage.distance_transform_edt",),
+        "Measure in four bytes a dot: cv2.distanceTransform",
+        "makes a number of eight bytes, and the place of the nearest in each dimension, for each dot.",
+        "import cv2\n\n{to} = cv2.distanceTransform({a0}.astype('uint8'), cv2.DIST_L2, 5)  # not quite exact\n"
+        "# where there are three dimensions: scipy.ndimage.distance_transform_cdt, whole numbers of four bytes",
+        Case(
+            "from scipy import ndimage", "d = ndimage.distance_transform_edt(m)", says=("d = cv2.distanceTransform(m",)
+        ),
+    ),
+)

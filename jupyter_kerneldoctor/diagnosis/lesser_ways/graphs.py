@@ -1,0 +1,82 @@
+"""Graphs of networkx: matrices of all pairs of nodes, and drawings of each edge."""
+
+from ..case import Case
+from .conditions import given, without
+from .way import LesserWay, is_gathered
+
+_NX = "import networkx as nx"
+
+WAYS = (
+    LesserWay(
+        ("networkx.kamada_kawai_layout",),
+        "Lay it out by springs, or draw the nodes with most edges only: spring_layout",
+        "works out the length of the way between each pair of nodes.",
+        "few = {a0}.subgraph(sorted({a0}, key={a0}.degree, reverse=True)[:500])  # the 500 nodes with most edges\n"
+        "{to} = nx.spring_layout(few, iterations=50)  # knows edges only",
+        Case(_NX, "p = nx.kamada_kawai_layout(G)", says=("p = nx.spring_layout(few", "G.degree")),
+    ),
+    LesserWay(
+        (
+            *("networkx.simrank_similarity", "networkx.google_matrix", "networkx.communicability"),
+            *("networkx.communicability_exp", "networkx.modularity_matrix", "networkx.resistance_distance"),
+        ),
+        "Ask for one node, or a sum over all: pagerank, single pairs",
+        "makes a number for each pair of nodes.",
+        "ranks = nx.pagerank({a0})  # a number for each node, from the edges alone\n"
+        "near = nx.ego_graph({a0}, node, radius=2)  # or the same call on what is around one node",
+        Case(_NX, "s = nx.simrank_similarity(G)", says=("nx.ego_graph(G, node, radius=2)",)),
+        without("source", "target", "nodeA", 1),
+        silent=(Case(_NX, "s = nx.simrank_similarity(G, source=1)"),),
+    ),
+    LesserWay(
+        ("networkx.laplacian_spectrum", "networkx.adjacency_spectrum", "networkx.normalized_laplacian_spectrum"),
+        "Ask for some eigenvalues of the sparse matrix: eigsh(k=10)",
+        "makes the full matrix of all pairs of nodes, and all of its eigenvalues.",
+        "from scipy.sparse.linalg import eigsh\n\n"
+        "L = nx.laplacian_matrix({a0}).astype(float)  # sparse; or nx.adjacency_matrix\n"
+        "{to} = eigsh(L, k=10, return_eigenvectors=False)  # the ten largest",
+        Case(_NX, "v = nx.laplacian_spectrum(G)", says=("nx.laplacian_matrix(G)", "v = eigsh(L, k=10")),
+    ),
+    LesserWay(
+        (
+            *("networkx.bipartite.projected_graph", "networkx.bipartite.weighted_projected_graph"),
+            "networkx.line_graph",
+        ),
+        "Leave out the nodes with most edges, or multiply sparse matrices",
+        "makes an edge for each pair that share something: a node of 10,000 edges alone gives 50 million.",
+        "from networkx.algorithms import bipartite\n\n"
+        "few = {a0}.subgraph([n for n in {a0} if {a0}.degree(n) < 500])  # who has very many links says little\n\n"
+        "B = bipartite.biadjacency_matrix({a0}, nodes, dtype='int32')  # or sparse: how many links two nodes share\n"
+        "shared = B @ B.T",
+        Case(_NX, "L = nx.line_graph(G)", says=("G.degree(n) < 500",)),
+    ),
+    LesserWay(
+        tuple(
+            f"networkx.{name}"
+            for name in (
+                *("jaccard_coefficient", "adamic_adar_index", "resource_allocation_index", "non_edges"),
+                *("preferential_attachment", "common_neighbor_centrality"),
+            )
+        ),
+        "Score only pairs with a neighbour in common, one after the other",
+        "goes through each pair of nodes without an edge, and all of them are kept.",
+        "import heapq\n\naround = lambda u: {{w for v in {a0}[u] for w in {a0}[v]}} - set({a0}[u])  # two steps away\n"
+        "pairs = ((u, w) for u in {a0} for w in around(u) if u < w)\n"
+        "best = heapq.nlargest(1000, nx.jaccard_coefficient({a0}, pairs), key=lambda one: one[2])  # with your score",
+        Case(
+            _NX, "s = list(nx.jaccard_coefficient(G))", says=("heapq.nlargest(1000, nx.jaccard_coefficient(G, pairs)",)
+        ),
+        lambda call, death: len(call.node.args) == 1 and is_gathered(call, death),
+        silent=(Case(_NX, "s = list(nx.jaccard_coefficient(G, pairs))"),),
+    ),
+    LesserWay(
+        ("networkx.draw", "networkx.draw_networkx", "networkx.draw_networkx_edges", "networkx.draw_spring"),
+        "Draw the edges as lines, without arrows and names: arrows=False, with_labels=False",
+        "makes an arrow of some kilobytes for each edge of a directed graph, and a text for each name.",
+        "few = {a0}.subgraph(sorted({a0}, key={a0}.degree, reverse=True)[:1000])  # those with most edges\n"
+        "nx.draw_networkx(few, arrows=False, with_labels=False, node_size=5, width=0.2)  # all edges in one collection",
+        Case(_NX, "nx.draw(G)", says=("nx.draw_networkx(few, arrows=False",)),
+        lambda call, death: not given(False, "arrows")(call, death),
+        silent=(Case(_NX, "nx.draw_networkx_edges(G, pos, arrows=False)"),),
+    ),
+)
