@@ -45,7 +45,7 @@ class ThreadErrors:
         self._before(arguments)
 
     def _tell(self, error: BaseException | None) -> None:
-        now = time.monotonic()
-        if self._link is None or error is None or not self._events.take(now):
+        now = time.monotonic()  # a thread that calls `sys.exit` ends as it was meant to
+        if self._link is None or error is None or isinstance(error, SystemExit) or not self._events.take(now):
             return
         self._link.send(message("thread_error", now, **raised(error, error)), from_thread=True)

@@ -53,3 +53,11 @@ def test_a_fork_tells_nothing(kernel: LiveKernel):
         f"import os\npid = os.fork()\nif pid == 0:\n    exec({FAILS!r})\n    os._exit(0)\nos.waitpid(pid, 0)\n{FAILS}"
     )
     assert len(kernel.wait_recorded(lambda recording: recording.thread_errors).thread_errors) == 1
+
+
+def test_a_thread_that_ends_itself_has_not_failed(kernel: LiveKernel):
+    kernel.run(
+        f"import sys, threading\nthread = threading.Thread(target=sys.exit)\nthread.start(); thread.join()\n{FAILS}"
+    )
+    (error,) = kernel.wait_recorded(lambda recording: recording.thread_errors).thread_errors
+    assert error.error == "ValueError"

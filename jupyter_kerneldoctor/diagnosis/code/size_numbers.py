@@ -26,7 +26,7 @@ _SIZES = re.compile(
 _NO_SIZES = re.compile(
     r"(?:^|_)(?:axis|batch|dim|seed|state|random|port|timeout|workers?|jobs?|threads?|epochs?|iters?|iterations?|rate|lr"
     r"|verbose|level|precision|decimals?|version|freq|year|day|month|patience|stride|padding|ndim|dtype|min|components"
-    r"|neighbors|clusters|vocab|classes|folds|splits|estimators)(?:_|$)",
+    r"|font|line|value|retries|tries|attempts|test|neighbors|clusters|vocab|classes|folds|splits|estimators)(?:_|$)",
     re.IGNORECASE,
 )
 

@@ -1,16 +1,21 @@
 """Rows that are matched by keys, times or ids which hardly ever meet, or room for all that there could be."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 
 from ..case import Case
 from ..code.calls import given_to, last_name, plain_names
+from ..code.literals import number
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import walk
 from ..death import Death
 from .way import LesserWay, made_by
 
+_FEW = 3  # dimensions
+_LENGTHS = re.compile(r"\blen\b|\bshape\b|\bsize\b")
+"""The longest of some texts, or the largest of some pictures: no ids."""
 _RANGES = ("range", "arange")
 
 
@@ -46,6 +51,8 @@ def _outer_again(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa:
 def _of_a_range(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether rows are asked for of each number up to the largest."""
     for given in given_to(call.node):
+        if _LENGTHS.search(call.scope.segment(given)):
+            continue  # as many rows as there are
         for one in walk(given):
             if isinstance(one, ast.Call) and last_name(one.func) in _RANGES and (ids := _largest_of(one, call)):
                 return {"ids": ids}
@@ -66,7 +73,12 @@ def _up_to_the_largest(call: Call, death: Death) -> bool | Mapping[str, str]:  #
     shape = call.argument("shape", 0)
     if shape is None or (isinstance(shape, ast.Tuple) and len(shape.elts) > 1):
         return False  # a column for each class, as in a one-hot table
-    return {"ids": ids} if (ids := _largest_of(shape, call)) else False
+    for one in walk(shape):
+        match one:
+            case ast.BinOp(left=largest, op=ast.Add(), right=ast.Constant(value=1)):
+                ids = _largest_of(largest, call)
+                return {"ids": ids} if ids and not _LENGTHS.search(ids) else False
+    return False
 
 
 def _largest_of(node: ast.expr, call: Call) -> str:
@@ -83,8 +95,9 @@ def _largest_of(node: ast.expr, call: Call) -> str:
 def _of_many_dimensions(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     """Whether an array has so many dimensions that their number is calculated: `[bins] * 6`, `(n,) * d`."""
     shape = call.argument("shape", "size", 0)
-    lists = (one for one in walk(shape) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult)) if shape else ()
-    return any(isinstance(side, ast.List | ast.Tuple) for one in lists for side in (one.left, one.right))
+    lists = [one for one in walk(shape) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult)] if shape else []
+    sides = [(one.left, one.right) for one in lists] + [(one.right, one.left) for one in lists]
+    return any(isinstance(one, ast.List | ast.Tuple) and (number(other) or 9) > _FEW for one, other in sides)
 
 
 def _of_pairs(call: Call, death: Death) -> bool:

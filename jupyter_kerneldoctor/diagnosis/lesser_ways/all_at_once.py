@@ -4,7 +4,7 @@ import ast
 import re
 
 from ..case import Case
-from ..code.calls import given_to
+from ..code.calls import given_to, last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
@@ -16,6 +16,9 @@ _STYLE = re.compile(r"(?<!plt)(?<!mpl)(?<!matplotlib)\.style\b(?!\.use)")
 def _in_memory(call: Call, death: Death) -> bool:
     """Whether a statement goes to a database that is kept in the memory."""
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    statement = call.node.args[0] if call.node.args else None
+    if isinstance(statement, ast.Constant) and str(statement.value).lstrip().lower().startswith(("select", "with")):
+        return False  # it reads
     for one, _ in [] if owner is None else all_origins(owner, call.scope, death.code):
         given = given_to(one) if isinstance(one, ast.Call) else []
         if any(isinstance(name, ast.Constant) and name.value == ":memory:" for name in given):
@@ -31,7 +34,10 @@ def _of_pages(call: Call, death: Death) -> bool:
     """Whether one picture is read that may have pages: a TIFF."""
     given = call.argument("fname", 0) if call.name == "skimage.io.imread" else None
     is_other = isinstance(given, ast.Constant) and not str(given.value).lower().endswith((".tif", ".tiff"))
-    return not is_other and not is_gathered(call, death) and not call.scope.loops_around(call.node)
+    many = isinstance(one := next(iter(given_to(call.node)), None), ast.List | ast.ListComp | ast.Call) and (
+        not isinstance(one, ast.Call) or last_name(one.func) in ("sorted", "glob", "list")
+    )
+    return not (is_other or many) and not is_gathered(call, death) and not call.scope.loops_around(call.node)
 
 
 def _to_objects(call: Call, death: Death) -> bool:
@@ -90,7 +96,7 @@ WAYS = (
         _of_pages,
     ),
     LesserWay(
-        ("pydub.AudioSegment.*",),
+        tuple(f"pydub.AudioSegment.from_{kind}" for kind in ("file", "mp3", "wav", "ogg", "flv")),
         "Take a minute at a time: start_second, duration",
         "unpacks the whole recording, and each change of it makes a copy.",
         "part = AudioSegment.from_file({a0}, start_second=0, duration=60)  # a minute; next start_second=60\n"
@@ -119,6 +125,9 @@ WAYS = (
         "        result = await fetch(item)  # with your function\n        ...  # write it to a file\n\n"
         "await asyncio.gather(*(one(item) for item in items))",
         Case("import asyncio", "p = await asyncio.gather(*[get(u) for u in us])", says=("asyncio.Semaphore(20)",)),
+        lambda call, _death: (
+            call.name != "asyncio.gather" or any(isinstance(one, ast.Starred) for one in call.node.args)
+        ),
     ),
     LesserWay(
         ("gensim.models.Word2Vec", "gensim.models.FastText"),
@@ -132,7 +141,8 @@ WAYS = (
         ("pandas.DataFrame.to_csv", "pandas.DataFrame.to_json"),
         "Write it straight into a file",
         "makes one text of all rows.",
-        "{owner}.to_csv('table.csv', index=False)  # straight into a file; .to_parquet is smaller",
+        "{owner}.to_csv('table.csv', index=False)  # straight into a file; .to_parquet is smaller\n"
+        "{owner}.to_json('table.json', orient='records', lines=True)  # a row in each line",
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "text = df.to_csv()", says=("df.to_csv('table.csv'",)),
         _without_a_file,
     ),

@@ -174,7 +174,7 @@ WAYS = (
     ),
     LesserWay(
         ("numpy.pad", "torch.nn.functional.pad", "cv2.copyMakeBorder"),
-        "Pad less, or only where it is used: mode='reflect' of the function itself",
+        "Pad less, or let the filter that comes next pad by itself",
         "copies all of it into a larger array.",
         "print({of0}.shape)  # each side of each dimension grows: ((0, 0), (10, 10)) pads the second only\n"
         "# filters of scipy.ndimage pad by themselves: ndimage.uniform_filter(x, 5, mode='reflect')",

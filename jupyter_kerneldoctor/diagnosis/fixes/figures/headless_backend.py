@@ -1,9 +1,11 @@
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
+from ...code.calls import last_name
 from ...code.notebook import Call
-from ...edits import Changes, import_as, insert_before, replace, replace_magic
+from ...edits import Changes, EditRefusedError, import_as, insert_before, replace, replace_magic
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -36,6 +38,11 @@ class HeadlessBackend(Fix):
             "cv2.imshow('x', cv2.imread('a.jpg'))\ncv2.waitKey(0)",
             becomes="from IPython.display import Image\nfrom IPython.display import display\n"
             "display(Image(cv2.imencode(\".png\", cv2.imread('a.jpg'))[1].tobytes()))\npass",
+        ),
+        Case(
+            "import cv2\nfrom PIL import Image",
+            "cv2.imshow('x', cv2.imread('a.jpg'))",
+            becomes="import matplotlib.pyplot as plt\nplt.imshow(cv2.imread('a.jpg')[..., ::-1])",
         ),
         Case(
             "import cv2\nimport matplotlib.pyplot as plt",
@@ -113,7 +120,9 @@ def _of_opencv(shown: list[Call], death: Death) -> Proposal:
         )
         return Proposal(why=why, snippet=snippet, title=title)
     if not death.code.imports("matplotlib"):  # it may not be there
-        return Proposal(_displayed(shown, waits, death), why.replace("`plt.imshow`", "`display`"), title=title[:32])
+        with suppress(EditRefusedError):  # where `Image` is that of another library
+            edits = _displayed(shown, waits, death)
+            return Proposal(edits, why.replace("`plt.imshow`", "`display`"), title="Show the picture in the notebook")
     edits: Changes = ()
     for call in shown:
         name, imported = import_as(call.scope, death.code, "matplotlib.pyplot", "plt")
@@ -131,7 +140,10 @@ def _displayed(shown: list[Call], waits: list[Call], death: Death) -> Changes:
         image, imported = import_as(call.scope, death.code, "IPython.display.Image", "Image")
         own = call.scope.segment(call.node.func).rpartition(".")[0]
         encode = f"{own}.imencode" if own else "cv2.imencode"
-        picture = call.scope.segment(call.argument("mat", 1) or call.node)
+        given = call.argument("mat", 1) or call.node
+        picture = call.scope.segment(given)
+        if isinstance(given, ast.Name):  # `imshow` shows fractions from 0 to 1
+            picture = f'{picture} if {picture}.dtype == "uint8" else {picture} * 255'
         shows, more = import_as(call.scope, death.code, "IPython.display.display", "display")
         encoded = f'{shows}({image}({encode}(".png", {picture})[1].tobytes()))'
         edits += (*imported, *more, *replace(call.scope, call.node, encoded))
@@ -145,6 +157,8 @@ def _picture(call: Call, death: Death) -> str:
     given = call.argument("mat", 1) or call.node
     text, value = call.scope.segment(given), death.values.of(given, call.scope)
     dimensions = len(value.shape) if value is not None else 0
+    if isinstance(given, ast.Call) and last_name(given.func) == "imread" and len([*given.args, *given.keywords]) == 1:
+        return f"{text}[..., ::-1]"  # without a flag it has colours
     if dimensions == 2 or not (dimensions or isinstance(given, ast.Name)):
         return f'{text}, cmap="gray"'
     return f"{text}[..., ::-1]" if dimensions else f'{text}[..., ::-1] if {text}.ndim == 3 else {text}, cmap="gray"'

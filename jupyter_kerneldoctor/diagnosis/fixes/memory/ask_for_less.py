@@ -63,6 +63,13 @@ class AskForLess(Fix):
         Case(_FRAME + "\ncodes = pd.get_dummies(df['city'])", "wide = pd.concat([df, codes], axis=1)"),
         Case("from gensim.models import Doc2Vec", "m = Doc2Vec(texts)"),  # takes no sentences
         Case("import osmnx as ox", "parks = ox.features_from_place('Rome', tags)"),
+        Case("import numpy as np", "pad = np.zeros((len(pictures), max(heights), max(widths), 3))[..., 0]"),
+        Case("import numpy as np", "pad = np.ones(max(len(one) for one in texts) + 1) * x"),
+        Case(_FRAME, "df = df.reindex(range(len(df)))"),
+        Case("import asyncio", "p = await asyncio.gather(read(a), read(b))"),
+        Case("import sqlite3\ncon = sqlite3.connect(':memory:')", "con.execute('select * from t')"),
+        Case("import tifffile", "x = tifffile.imread(sorted(names))"),
+        Case("from pydub import AudioSegment", "a = AudioSegment.silent(duration=n)"),
         Case("from skimage import io", "x = io.imread('a.png')"),
         Case("from scipy import signal", "c = signal.correlate(a, b, mode='same', method='fft')"),
         Case("import torch", "x = torch.randn(1, n)"),

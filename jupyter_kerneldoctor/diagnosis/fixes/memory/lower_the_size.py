@@ -63,6 +63,7 @@ class LowerTheSize(Advice):
     ]
     SILENT = [
         Case("shorter = summarize(texts, seed=4000)", growth="jump"),
+        Case("page = draw(texts, font_size=12, max_retries=5, max_value=255)", growth="jump"),
         Case("import numpy as np\nN = 10**9", "x = np.ones(N)", cause="segfault"),
         Case("table = read(path)", growth="jump"),
     ]

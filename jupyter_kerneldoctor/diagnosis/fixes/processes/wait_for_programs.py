@@ -22,7 +22,8 @@ class WaitForPrograms(Fix):
     When it is offered: No more processes could be started where the cells start programs with `Popen`, and nowhere ask
     for their end.
 
-    What it costs: One program runs after the other; the snippet lets a few run at the same time.
+    What it costs: One program runs after the other; the snippet lets a few run at the same time. A program that is to
+    stay, a server, never ends: do not wait for that.
     """
 
     id, title, causes = "wait-for-programs", "Wait for the programs that were started: p.wait()", ("thread-limit",)
@@ -66,6 +67,7 @@ class WaitForPrograms(Fix):
             )
             match call.statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call.node and not pipes:
+                    why += " The edit waits for each: that is for programs that end by themselves, not for servers."
                     yield Proposal(insert_after(call.scope, call.statement, f"{name}.wait()"), why, snippet=snippet)
                 case _:
                     yield Proposal((), why, snippet=snippet)
