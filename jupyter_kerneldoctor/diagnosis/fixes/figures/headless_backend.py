@@ -121,8 +121,8 @@ def _of_opencv(shown: list[Call], death: Death) -> Proposal:
         return Proposal(why=why, snippet=snippet, title=title)
     if not death.code.imports("matplotlib"):  # it may not be there
         with suppress(EditRefusedError):  # where `Image` is that of another library
-            displayed = _displayed(shown, waits, death)
-            return Proposal(displayed, why.replace("`plt.imshow`", "`display`"), title="Show the picture in the notebook")
+            shows = _displayed(shown, waits, death)
+            return Proposal(shows, why.replace("`plt.imshow`", "`display`"), title="Show the picture in the notebook")
     edits: Changes = ()
     for call in shown:
         name, imported = import_as(call.scope, death.code, "matplotlib.pyplot", "plt")
