@@ -189,7 +189,7 @@ def _sources(code: Notebook, cuts: frozenset[str]) -> set[ast.AST]:
         (start, scope) for scope in code.running for start in starts_of_backward(scope, code)
     ]
     seen: set[ast.AST] = set()
-    names: set[tuple[str, Scope]] = set()
+    names: set[tuple[str, Scope | None]] = set()
     while waiting:
         root, scope = waiting.pop()
         if root in seen:
@@ -209,6 +209,8 @@ def _sources(code: Notebook, cuts: frozenset[str]) -> set[ast.AST]:
                 waiting += [(one.node, one.scope) for one in origins.returned(node, scope)]
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
+                waiting += _put_into(node, code) if (node.attr, None) not in names else []
+                names.add((node.attr, None))
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
                 is_self = bool(cuts) and scope.owner is not None and node.id in scope.parameters[:1]
@@ -264,6 +266,17 @@ def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:
                 one.id for one in walk(target) if isinstance(one, ast.Name)
             }:
                 found.append((iterated, scope))
+    return found
+
+
+def _put_into(attribute: ast.Attribute, code: Notebook) -> list[tuple[ast.AST, Scope]]:
+    """Return what methods put into an attribute of this name, whichever object's: `self.memory.append(step)`."""
+    found: list[tuple[ast.AST, Scope]] = []
+    for scope in code.running.functions:
+        for call in scope.calls:
+            match call:
+                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="append"), args=given):
+                    found += [(one, scope) for one in given] if name == attribute.attr else []
     return found
 
 

@@ -136,6 +136,13 @@ class NoGradEvaluation(Fix):
             "        self.x = x\n        self.forward()\n        self.out.mean().backward()",
             "step = Step()\nfor x in batches:\n    step.learn(x)",
         ),
+        # an agent's steps are kept by one method, and another learns from them
+        Case(
+            _NET + "class Agent:\n    def __init__(self): self.memory = []\n    def act(self, x):\n"
+            "        y = net(x)\n        self.memory.append((x, y.mean()))\n    def learn(self):\n"
+            "        torch.stack([one for _, one in list(self.memory)[-9:]]).mean().backward()\nagent = Agent()",
+            "for x in batches:\n    agent.act(x)\n    agent.learn()",
+        ),
         # so does the network
         Case(
             _NET + "class Experts(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
