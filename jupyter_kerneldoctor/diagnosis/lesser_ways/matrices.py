@@ -1,0 +1,104 @@
+"""Matrices with a form of their own, coordinates of each place, and functions that work item by item."""
+
+from ..case import Case
+from .conditions import given, made, without
+from .way import LesserWay
+
+_NP = "import numpy as np"
+
+WAYS = (
+    LesserWay(
+        tuple(f"scipy.linalg.{name}" for name in ("circulant", "hankel", "dft", "convolution_matrix")),
+        "Multiply without the matrix: a transform, a convolution, a view",
+        "writes the same few numbers again and again.",
+        "from scipy.fft import fft, ifft\n\n"
+        "y = ifft(fft(c) * fft(x)).real  # circulant(c) @ x; its equations: scipy.linalg.solve_circulant(c, b)\n"
+        "y = np.convolve(h, x)  # convolution_matrix(h, n) @ x\ny = fft(x)  # dft(n) @ x\n"
+        "H = np.lib.stride_tricks.sliding_window_view(series, 500)  # hankel: a view",
+        Case("from scipy.linalg import circulant", "C = circulant(c)", says=("ifft(fft(c) * fft(x))",)),
+    ),
+    LesserWay(
+        ("scipy.linalg.qr",),
+        "Make no more columns than there are: mode='economic'",
+        "makes a square matrix of all rows with `mode='full'`.",
+        "from scipy.linalg import qr\n\nQ, R = qr({a0}, mode='economic')  # as many columns as there were\n"
+        "R = qr({a0}, mode='r')[0]  # without Q",
+        Case("from scipy.linalg import qr", "Q, R = qr(X)", says=("qr(X, mode='economic')",)),
+        lambda call, _death: call.argument("mode", 3) is None,
+        silent=(Case("from scipy.linalg import qr", "Q, R = qr(X, mode='economic')"),),
+    ),
+    LesserWay(
+        ("scipy.linalg.expm",),
+        "Apply it to a vector without making it: expm_multiply",
+        "makes several full matrices of the same size.",
+        "from scipy.sparse.linalg import expm_multiply\n\n"
+        "y = expm_multiply({a0}, v)  # expm(A) @ v, also of a sparse matrix; times: start=0, stop=1, num=11",
+        Case("from scipy.linalg import expm", "E = expm(A)\ny = E @ v", line=1, says=("expm_multiply(A, v)",)),
+    ),
+    LesserWay(
+        ("numpy.vander",),
+        "Work the polynomial out without a column for each power: polyval, Polynomial.fit",
+        "makes a column for each power: as many as there are rows where no number is given.",
+        "y = np.polynomial.polynomial.polyval(x, coefficients)  # x: {a0}; no matrix\n"
+        "fit = np.polynomial.Polynomial.fit(x, y, deg=3)  # finds them, with four columns",
+        Case(_NP, "V = np.vander(x)", says=("polyval(x, coefficients)",)),
+    ),
+    LesserWay(
+        ("numpy.indices",),
+        "Let the coordinates broadcast: sparse=True",
+        "writes all coordinates of each place, in eight bytes each.",
+        "rows, columns = np.indices(shape, sparse=True)  # shape: yours; one column and one row\n"
+        "distance = np.hypot(rows - r, columns - c)  # arithmetic repeats them by itself",
+        Case(_NP, "y, x = np.indices((9000, 9000))", says=("np.indices(shape, sparse=True)",)),
+        lambda call, death: not given(True, "sparse")(call, death),
+        silent=(Case(_NP, "y, x = np.indices((9000, 9000), sparse=True)"),),
+    ),
+    LesserWay(
+        ("numpy.unpackbits",),
+        "Count the bits without unpacking them: np.bitwise_count, a table of 256",
+        "makes eight bytes of each.",
+        "ones = np.array([bin(i).count('1') for i in range(256)], dtype='uint8')\n"
+        "counts = ones[{a0}].sum(axis=-1)  # how many bits are set; NumPy 2: np.bitwise_count({a0})\n"
+        "different = ones[np.bitwise_xor(a, b)].sum(axis=-1)  # between two rows of packed bits",
+        Case(_NP, "b = np.unpackbits(packed, axis=1)", says=("ones[packed].sum(axis=-1)",)),
+    ),
+    LesserWay(
+        ("numpy.gradient",),
+        "Take one direction at a time, of float32: axis=0",
+        "makes another array as large as the whole for each dimension.",
+        "dy = np.gradient({of0}.astype('float32'), axis=0)  # one direction\n"
+        "slope = dy**2\ndel dy\nslope += np.gradient({of0}.astype('float32'), axis=1) ** 2",
+        Case(_NP, "dy, dx = np.gradient(z)", says=("np.gradient(z.astype('float32'), axis=0)",)),
+        without("axis"),
+        silent=(Case(_NP, "dy = np.gradient(z, axis=0)"),),
+    ),
+    LesserWay(
+        ("numpy.unique",),
+        "Compare hashes of the rows, eight bytes each: hash_pandas_object",
+        "copies and sorts all rows, to find equal ones next to each other.",
+        "import pandas as pd\n\n"
+        "keys = pd.util.hash_pandas_object(pd.DataFrame({a0}), index=False).to_numpy()  # a number for each row\n"
+        "_, first = np.unique(keys, return_index=True)\n{to} = {of0}[first]  # each different row once",
+        Case(_NP, "u = np.unique(X, axis=0)", says=("pd.DataFrame(X)", "u = X[first]")),
+        given(0, "axis", 4),
+        silent=(Case(_NP, "u = np.unique(X)"),),
+    ),
+    LesserWay(
+        (".()",),
+        "Work on whole arrays, or some items at a time into one array: float32",
+        "makes a Python object of each number that goes in, and of each that comes out.",
+        "out = np.empty(len(x), dtype='float32')  # x: {a0}\nfor at in range(0, len(x), 100_000):\n"
+        "    out[at : at + 100_000] = {owner}(x[at : at + 100_000])  # with your other arguments\n"
+        "# with np.where, np.select and arithmetic, no objects are made at all",
+        Case(_NP + "\nf = np.vectorize(rate)", "y = f(x)", says=("f(x[at : at + 100_000])", "x: x")),
+        made("numpy", "vectorize", "frompyfunc"),
+    ),
+    LesserWay(
+        tuple(f"scipy.ndimage.{name}" for name in ("map_coordinates", "zoom", "rotate", "shift", "affine_transform")),
+        "Take the points between by lines, into float32: order=1, output='float32'",
+        "makes a copy of eight bytes for each value first, for curves: `order=3`.",
+        "{to} = {function}({a0}, ..., order=1, output='float32')  # with your other arguments; no copy before",
+        Case("from scipy import ndimage", "z = ndimage.zoom(v, 2)", says=("order=1, output='float32'",)),
+        without("order", "prefilter"),
+    ),
+)
