@@ -30,19 +30,19 @@ WAYS = (
         lambda call, _death: call.argument("backed", 1) is None,
     ),
     LesserWay(
-        ("laspy.read", "open3d.io.read_point_cloud", "trimesh.load", "pyntcloud.PyntCloud.from_file"),
+        ("laspy.read",),
         "Take some points at a time, or fewer of them",
         "reads all points, with all that is known of each.",
         "import laspy\n\nwith laspy.open({a0}) as file:\n    for points in file.chunk_iterator(1_000_000):\n"
         "        xyz = np.stack([points.x, points.y, points.z], axis=1)[::10]  # every tenth point\n"
-        "        ...  # open3d: cloud.voxel_down_sample(0.1)",
+        "        ...  # keep what you need of them",
         Case("import laspy", "c = laspy.read('a.las')", says=("laspy.open('a.las')", "chunk_iterator")),
     ),
     LesserWay(
         ("obspy.read", "mne.io.read_raw_edf", "mne.io.read_raw_fif", "mne.io.read_raw_bdf"),
         "Read some hours only, at a lower rate",
         "reads the whole recording as numbers of eight bytes.",
-        "{to} = {function}({a0}, starttime=t, endtime=t + 3600)  # ObsPy: an hour; headonly=True shows what there is\n"
+        "{to} = obspy.read({a0}, starttime=t, endtime=t + 3600)  # ObsPy: an hour; headonly=True shows what there is\n"
         "# MNE: preload=False, then raw.crop(0, 600).load_data(); raw.pick(['EEG 001']); raw.resample(100)",
         Case("import obspy", "st = obspy.read('*.mseed')", says=("starttime=t", "preload=False")),
     ),

@@ -57,7 +57,7 @@ WAYS = (
         Case("import pymc as pm", "t = pm.sample(100_000)", says=("pm.sample(1000",)),
     ),
     LesserWay(
-        ("scipy.integrate.solve_ivp", "scipy.integrate.odeint"),
+        ("scipy.integrate.solve_ivp",),
         "Keep fewer times: t_eval, a larger max_step",
         "keeps the state at each step, and a step is at most `max_step`.",
         "{to} = solve_ivp({a0}, span, y0, t_eval=np.linspace(*span, 1000))  # your arguments; no dense_output",
@@ -82,7 +82,7 @@ WAYS = (
         _from_a_list,
     ),
     LesserWay(
-        ("scipy.sparse.linalg.inv", "scipy.sparse.linalg.expm"),
+        ("scipy.sparse.linalg.inv",),
         "Solve the equations: the inverse of a sparse matrix is full",
         "makes a matrix in which hardly anything is zero.",
         "from scipy.sparse.linalg import splu\n\nsolve = splu({a0}.tocsc()).solve  # once\nx = solve(b)  # for each b",

@@ -69,6 +69,8 @@ class AskForLess(Fix):
         Case("import asyncio", "p = await asyncio.gather(read(a), read(b))"),
         Case("import sqlite3\ncon = sqlite3.connect(':memory:')", "con.execute('select * from t')"),
         Case("import tifffile", "x = tifffile.imread(sorted(names))"),
+        Case("from scipy.integrate import odeint", "y = odeint(f, y0, t)"),  # takes its arguments in another order
+        Case("import trimesh", "mesh = trimesh.load('a.ply')"),  # not for laspy
         Case("from pydub import AudioSegment", "a = AudioSegment.silent(duration=n)"),
         Case("from skimage import io", "x = io.imread('a.png')"),
         Case("from scipy import signal", "c = signal.correlate(a, b, mode='same', method='fft')"),
