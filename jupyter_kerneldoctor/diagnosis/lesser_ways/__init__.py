@@ -72,4 +72,4 @@ WAYS = (
     *tensors.WAYS,
     *training.WAYS,
 )
-GENERAL = (*files.GENERAL, *tables.GENERAL, *arrays.GENERAL, *pictures.GENERAL, *pages.GENERAL)
+GENERAL = (*matrices.GENERAL, *files.GENERAL, *tables.GENERAL, *arrays.GENERAL, *pictures.GENERAL, *pages.GENERAL)

@@ -63,16 +63,6 @@ WAYS = (
         Case(_NP, "b = np.unpackbits(packed, axis=1)", says=("ones[packed].sum(axis=-1)",)),
     ),
     LesserWay(
-        ("numpy.gradient",),
-        "Take one direction at a time, of float32: axis=0",
-        "makes another array as large as the whole for each dimension.",
-        "dy = np.gradient({of0}.astype('float32'), axis=0)  # one direction\n"
-        "slope = dy**2\ndel dy\nslope += np.gradient({of0}.astype('float32'), axis=1) ** 2",
-        Case(_NP, "dy, dx = np.gradient(z)", says=("np.gradient(z.astype('float32'), axis=0)",)),
-        without("axis"),
-        silent=(Case(_NP, "dy = np.gradient(z, axis=0)"),),
-    ),
-    LesserWay(
         ("numpy.unique",),
         "Compare hashes of the rows, eight bytes each: hash_pandas_object",
         "copies and sorts all rows, to find equal ones next to each other.",
@@ -84,6 +74,26 @@ WAYS = (
         silent=(Case(_NP, "u = np.unique(X)"),),
     ),
     LesserWay(
+        tuple(f"scipy.ndimage.{name}" for name in ("map_coordinates", "zoom", "rotate", "shift", "affine_transform")),
+        "Take the points between by lines, into float32: order=1, output='float32'",
+        "makes a copy of eight bytes for each value first, for curves: `order=3`.",
+        "{to} = {function}({a0}, ..., order=1, output='float32')  # with your other arguments; no copy before",
+        Case("from scipy import ndimage", "z = ndimage.zoom(v, 2)", says=("order=1, output='float32'",)),
+        without("order", "prefilter"),
+    ),
+)
+
+GENERAL = (
+    LesserWay(
+        ("numpy.gradient",),
+        "Take one direction at a time, of float32: axis=0",
+        "makes another array as large as the whole for each dimension.",
+        "dy = np.gradient({of0}.astype('float32'), axis=0)  # one direction\n"
+        "slope = dy**2\ndel dy\nslope += np.gradient({of0}.astype('float32'), axis=1) ** 2",
+        Case(_NP, "dy, dx = np.gradient(z)", says=("np.gradient(z.astype('float32'), axis=0)",)),
+        without("axis"),
+    ),
+    LesserWay(
         (".()",),
         "Work on whole arrays, or some items at a time into one array: float32",
         "makes a Python object of each number that goes in, and of each that comes out.",
@@ -93,12 +103,5 @@ WAYS = (
         Case(_NP + "\nf = np.vectorize(rate)", "y = f(x)", says=("f(x[at : at + 100_000])", "x: x")),
         made("numpy", "vectorize", "frompyfunc"),
     ),
-    LesserWay(
-        tuple(f"scipy.ndimage.{name}" for name in ("map_coordinates", "zoom", "rotate", "shift", "affine_transform")),
-        "Take the points between by lines, into float32: order=1, output='float32'",
-        "makes a copy of eight bytes for each value first, for curves: `order=3`.",
-        "{to} = {function}({a0}, ..., order=1, output='float32')  # with your other arguments; no copy before",
-        Case("from scipy import ndimage", "z = ndimage.zoom(v, 2)", says=("order=1, output='float32'",)),
-        without("order", "prefilter"),
-    ),
 )
+"""What saves something wherever it is; asked after all that know more."""
