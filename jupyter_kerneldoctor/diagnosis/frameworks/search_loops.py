@@ -3,9 +3,12 @@
 import ast
 from collections.abc import Iterator
 
+from ..code.calls import last_name
 from ..code.notebook import Notebook
+from ..code.origins import Origins
 from ..code.stores import Store
 from ..edits import Changes, replace
+from . import keras
 from .torch import Kind, Tensors
 
 
@@ -38,15 +41,33 @@ def _trained(call: ast.Call) -> str | None:
 
 
 def without_model(model: ast.Name, store: Store, code: Notebook) -> Changes:
-    """Return the edit that leaves a model out of a dict whose entry nothing reads; none elsewhere."""
+    """Return the edit that leaves a model out of a dict whose entry nothing reads; none elsewhere.
+
+    What Keras's `fit` returns holds the model, too: its numbers are kept in its place.
+    """
     match store.values:
         case (ast.Dict(keys=keys, values=values) as whole,) if model in values:
-            key = keys[values.index(model)]
-            word = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
-            same = (one for at in range(len(code.cells)) for scope in code.scopes(at) for one in scope.nodes)
-            if word and not any(isinstance(one, ast.Constant) and one.value == word and one is not key for one in same):
-                segment = store.scope.segment
-                kept = [(one, value) for one, value in zip(keys, values, strict=True) if value is not model]
-                parts = (f"{segment(one)}: {segment(value)}" if one else f"**{segment(value)}" for one, value in kept)
-                return replace(store.scope, whole, f"{{{', '.join(parts)}}}")
+            entries = [*zip(keys, values, strict=True)]
+            holding = [(key, value) for key, value in entries if value is model or _is_history(value, store, code)]
+            if any(_is_read(key, code) for key, _ in holding):
+                return ()
+            segment, parts = store.scope.segment, []
+            for key, value in entries:
+                if value is not model:
+                    text = segment(value) + (".history" if (key, value) in holding else "")
+                    parts.append(f"{segment(key)}: {text}" if key else f"**{text}")
+            return replace(store.scope, whole, f"{{{', '.join(parts)}}}")
     return ()
+
+
+def _is_history(value: ast.expr, store: Store, code: Notebook) -> bool:
+    """Whether it is what `fit` of Keras returned."""
+    made = Origins(code).of(value, store.scope) if keras.is_used(code) else []
+    return any(isinstance(one.node, ast.Call) and last_name(one.node.func) == "fit" for one in made)
+
+
+def _is_read(key: ast.expr | None, code: Notebook) -> bool:
+    """Whether a cell mentions the key of an entry in another place, or it is no text."""
+    word = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+    nodes = (one for at in range(len(code.cells)) for scope in code.scopes(at) for one in scope.nodes)
+    return not word or any(isinstance(one, ast.Constant) and one.value == word and one is not key for one in nodes)

@@ -72,6 +72,11 @@ class BoundTreeEnsemble(Fix):
                 "    return cross_val_score(forest, X, y, cv=5)"
             },
         ),
+        Case(  # 14 would hardly bind it
+            "import numpy as np\n" + _FOREST + "X = np.ones((16_000, 9))",
+            "RandomForestClassifier(900).fit(X, y)",
+            becomes="RandomForestClassifier(900, max_depth=11).fit(X, y)",
+        ),
     ]
     SILENT = [
         Case(_FOREST + "P = {'max_depth': 5}", "q = {**P, 'n_jobs': 2}\nRandomForestClassifier(**q).fit(X, y)"),
@@ -83,6 +88,8 @@ class BoundTreeEnsemble(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Set a depth, where the nodes explain what was missing, as far as the rows are known."""
+        if death.code.has_text("return_estimator=True"):  # all of them are kept
+            return
         for made, used in makers(death, *_FORESTS):
             words = entries(hidden_arguments(made, death.code), death.code)
             if not used.name.startswith("fit") or any(made.argument(word) or word in words for word in _BOUNDS):
@@ -93,11 +100,16 @@ class BoundTreeEnsemble(Fix):
             trees = 100 if given is None else death.values.number(given, made.scope)
             known = value is not None and value.shape and trees
             takes = 2 * value.shape[0] * trees * _NODE_BYTES if known and value and trees else missing
-            depth = str(_DEPTH)
+            depth = _depth(value.shape[0]) if value is not None and value.shape else _DEPTH
             grows = f"its {trees} trees" if trees else "its trees"
             yield Proposal(
-                give_argument(made, death.code, "max_depth", depth),
+                give_argument(made, death.code, "max_depth", str(depth)),
                 f"{quote(made.text)} grows {grows} until each leaf is pure, with up to two nodes for each "
-                f"row: {size(takes)}. With a depth of {_DEPTH} a tree has 32,767 nodes at most.",
+                f"row: {size(takes)}. With a depth of {depth} a tree has {2 ** (depth + 1) - 1:,} nodes at most.",
                 takes,
             )
+
+
+def _depth(rows: int) -> int:
+    """Return a depth that allows a quarter of the nodes that the trees grow to without a bound."""
+    return max(4, min(_DEPTH, (rows // 4).bit_length() - 1))

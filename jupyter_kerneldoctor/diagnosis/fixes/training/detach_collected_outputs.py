@@ -1,7 +1,10 @@
+import ast
 from collections.abc import Iterator
 
+from ...code.calls import plain_names
 from ...edits import EditRefusedError
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...frameworks.kept import Kept
 from ...frameworks.kept_graphs import kept_graphs
 from ...frameworks.torch import Tensors
 from ...frameworks.without_graph import without_graph
@@ -108,6 +111,8 @@ class DetachCollectedOutputs(Fix):
         ),
     ]
     SILENT = [
+        # the next round begins with it, and holds on to the graphs of all before
+        Case(_NET, "x = torch.ones(9)\nfor t in range(99):\n    x = x + net(x)\n    feats.append(x.cpu())"),
         # an object of a library has no `detach`
         Case(
             "from transformers import BertModel\nimport torch\nnet = BertModel.from_pretrained('b')\nfeats = []",
@@ -164,7 +169,7 @@ class DetachCollectedOutputs(Fix):
             return
         missing, tensors = death.memory.missing_bytes or 0, Tensors(death.code)
         for one in kept_graphs(death.code):
-            if one.is_loss or one.is_freed:
+            if one.is_loss or one.is_freed or _is_handed_on(one.kept):
                 continue
             try:
                 edits, cut = without_graph(one.kept.value, one.kept.scope, tensors)
@@ -178,3 +183,16 @@ class DetachCollectedOutputs(Fix):
                 f"{quote(cut)} keeps the values alone."
             )
             yield Proposal(edits, why, ramp * 8 // 10)  # the values stay
+
+
+def _is_handed_on(kept: Kept) -> bool:
+    """Whether a round of the loop makes what is kept out of that of the round before, graph and all."""
+    names = plain_names(kept.value)
+    made = (node for loop in kept.scope.loops_around(kept.value) for node in kept.scope.inside(loop))
+    return any(
+        isinstance(node, ast.Assign)
+        and any(
+            isinstance(target, ast.Name) and target.id in names & plain_names(node.value) for target in node.targets
+        )
+        for node in made
+    )

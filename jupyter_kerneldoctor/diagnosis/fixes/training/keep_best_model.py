@@ -14,7 +14,7 @@ _SNIPPET = (
     "    best, best_score = {model}, score  # the only one that is kept\n{clear}"
 )
 _GRID = "import keras\nruns = []\ndef build(n): return keras.Sequential([keras.layers.Dense(n)])\n"
-_LOOP = "for n in sizes:\n{clear}    net = build(n)\n    h = net.fit(x, y)\n    runs.append({{'n': n, 'h': h{net}}})"
+_LOOP = "for n in sizes:\n{clear}    net = build(n)\n    h = net.fit(x, y)\n    runs.append({{'n': n, 'h': h{kept}}})"
 
 
 class KeepBestModel(Fix):
@@ -35,15 +35,15 @@ class KeepBestModel(Fix):
     FIRES = [
         Case(
             _GRID,
-            _LOOP.format(clear="", net=", 'net': net"),
-            becomes=_LOOP.format(clear="    keras.backend.clear_session()\n", net=""),
+            _LOOP.format(clear="", kept=", 'net': net"),
+            becomes=_LOOP.format(clear="    keras.backend.clear_session()\n", kept=".history"),
             says=("`net`", "`runs`"),
         ),
         Case(_GRID, "for n in sizes:\n    m = build(n)\n    m.fit(x, y)\n    runs.append(m)", says=("best_score = m",)),
     ]
     SILENT = [
-        Case(_GRID, _LOOP.format(clear="", net="")),
-        Case(_GRID, _LOOP.format(clear="", net=", 'net': net"), growth="jump"),
+        Case(_GRID, _LOOP.format(clear="", kept="")),
+        Case(_GRID, _LOOP.format(clear="", kept=", 'net': net"), growth="jump"),
         Case(_GRID, "net = build(9)\nfor n in range(9):\n    net.fit(x, y)\n    runs.append(net)"),
     ]
 
