@@ -19,12 +19,17 @@ def code_of_hooks(code: Notebook) -> Iterator[Scope]:
     for scope in code.scopes_mentioning(*_HOOKS):
         for call in scope.calls:
             if getattr(call.func, "attr", "") in _HOOKS and call.args:
-                yield from _called_as_hook(call.args[0], scope, code)
-                names = {one.id for one in walk(call.args[0]) if isinstance(one, ast.Name)}
-                names |= {one.attr for one in walk(call.args[0]) if isinstance(one, ast.Attribute)}
-                inner = (one for one in code.scopes(scope.cell) if not one.is_cell)
-                yield from (one for one in inner if one.function in names or one.node in walk(call.args[0]))
-                yield from (one for name in names for made in code.functions_named(name) for one in _inside(made))
+                yield from _called_by(call, scope, code)
+
+
+def _called_by(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[Scope]:
+    """Yield the functions that a registration hands over."""
+    yield from _called_as_hook(call.args[0], scope, code)
+    names = {one.id for one in walk(call.args[0]) if isinstance(one, ast.Name)}
+    names |= {one.attr for one in walk(call.args[0]) if isinstance(one, ast.Attribute)}
+    inner = (one for one in code.scopes(scope.cell) if not one.is_cell)
+    yield from (one for one in inner if one.function in names or one.node in walk(call.args[0]))
+    yield from (one for name in names for made in code.functions_named(name) for one in _inside(made))
 
 
 def left_hooks(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:
@@ -37,6 +42,15 @@ def left_hooks(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:
             is_called = scope.is_cell or origins.calls_of(scope)
             if getattr(call.func, "attr", "") in _HOOKS and is_called and origins.is_repeated(call, scope):
                 yield call, scope
+
+
+def lasting_hooks(code: Notebook) -> Iterator[tuple[ast.Call, Scope, list[Scope]]]:
+    """Yield the registrations whose handle is thrown away, so that nothing can take them off, and what they call."""
+    for scope in code.scopes_mentioning(*_HOOKS):
+        for call in scope.calls:
+            match scope.statement_of(call):
+                case ast.Expr(value=value) if value is call and getattr(call.func, "attr", "") in _HOOKS and call.args:
+                    yield call, scope, list(_called_by(call, scope, code))
 
 
 def _calls(code: Notebook, word: str) -> Iterator[ast.Call]:

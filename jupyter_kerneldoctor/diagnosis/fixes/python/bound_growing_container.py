@@ -8,6 +8,7 @@ from ...analysis.growth import is_of_one_step
 from ...code.stores import stores
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
+from ...frameworks.kept_in_loops import less_of_a_hook, less_of_the_loop
 from ...frameworks.kept_rows import Less, less_of_each, only_newest
 from ...frameworks.kept_tensors import less_of_tensors
 from ...postmortem import Grown
@@ -36,6 +37,64 @@ def _of_items(body: str, item_type: str, *says: str) -> Case:
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)"
 _CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
+
+_FRAMES = [Held(-0.5, 1, (replace(_ROWS, type="dict", item_type="pandas.DataFrame"),))]
+_FLIGHTS = "import pandas as pd\nflights = pd.read_csv('flights.csv')\nrows = {}\n"
+_SEARCH = (
+    "from collections import deque\nrows, todo = {root: None}, deque([root])\nwhile todo:\n    word = todo.popleft()\n"
+    "    if word == wanted:\n        break\n    for other in changed(word):\n        if other not in rows:\n"
+    "            rows[other] = word\n            todo.append(other)"
+)
+_PAIRS = "import itertools\nrows = {}\nfor one, other in itertools.combinations(genes, 2):\n"
+_HOOKED = (
+    "import torch\nrows = []\ndef look(m, i, out):\n    rows.append(out.detach())\n"
+    "net = torch.nn.Linear(9, 9)\nnet.register_forward_hook(look)"
+)
+_STAYS = (
+    "rows = []\nfor stay in stays.itertuples():\n    days = pd.date_range(stay.come, stay.go)\n    rows.append(f(days))"
+)
+_WORDS = "from collections import Counter\nrows = []\nfor path in paths:\n    rows.append(path.read_text().split())\n"
+_FORGETS = "forgets the oldest"
+LOOPS_THAT_TELL = (
+    Case(
+        _FLIGHTS + "for plane, part in flights.groupby('plane'):\n    rows[plane] = part.copy()",
+        held=_FRAMES,
+        says=("rows_of = flights.groupby('plane').indices", "flights.iloc[rows_of[plane]]"),
+    ),
+    Case(
+        "import pandas as pd\n" + _STAYS,
+        held=[Held(-0.5, 1, (replace(_ROWS, item_type="pandas.DataFrame"),))],
+        says=("pd.date_range(stay.come, min(stay.go, horizon))", ".cumsum()"),
+    ),
+    Case(
+        _PAIRS + "    rows[one, other] = near(one, other)",
+        held=_dict("float"),
+        says=("if score >= threshold", "rows[one, other] = score", "blocks"),
+    ),
+    Case(
+        _WORDS + "n = Counter(w for words in rows for w in words)",
+        held=[Held(-0.5, 1, (replace(_ROWS, item_type="list", items=9000),))],
+        says=("counts.update(path.read_text().split())",),
+    ),
+    Case(_SEARCH, held=_dict("str"), says=("A*", "for other in changed(word):", "growing limit of depth")),
+    Case(
+        _HOOKED,
+        "for x in xs:\n    net(x).sum().backward()",
+        held=[Held(-0.5, 2, (replace(_ROWS, item_type="torch.Tensor"),))],
+        says=("handle = net.register_forward_hook(look)", "handle.remove()"),
+    ),
+    # and where the loop tells nothing of the kind
+    Case(
+        _FLIGHTS + "for k, part in flights.groupby('k'):\n    rows[k] = part['x'].max()", held=_FRAMES, says=(_FORGETS,)
+    ),
+    Case(
+        _PAIRS + "    if near(one, other) < 3:\n        rows[one, other] = near(one, other)",
+        held=_dict("float"),
+        says=(_FORGETS,),
+    ),
+    Case(_SEARCH.replace("changed(word)", "graph[word]"), held=_dict("str"), says=(_FORGETS,)),
+    Case(_SEARCH.replace("if word == wanted", "if stop"), held=_dict("str"), says=(_FORGETS,)),
+)
 
 _ROUNDS = (
     "Keep a number or a summary of each round, only the newest with "
@@ -134,6 +193,7 @@ class BoundGrowingContainer(Advice):
             held=_HELD,
             says=("yield score(p)", "heapq.nsmallest(10, items(), key=cost)"),
         ),
+        *LOOPS_THAT_TELL,
         Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
         Case("while True:\n    rows[key()] = read()", held=_dict("object"), says=("del rows[next(iter(rows))]",)),
         Case("while True:\n    rows['x'].append(read())", held=_dict("list"), says=("del kept[:-1000]",)),
@@ -216,5 +276,6 @@ def _less(death: Death, container: Grown) -> Less | None:
     """Return how less is kept of what the cells put into a container; None where nothing is known that would."""
     name = container.name.rpartition(".")[2]
     kept = [one for one in stores(death.code.running) if one.container.rpartition(".")[2] == name]
-    first, each = only_newest(kept) or less_of_tensors(kept, container, death.code), death.growth.bytes_per_item
+    first = less_of_a_hook(container.name, death.code) or less_of_the_loop(kept, death.code) or only_newest(kept)
+    first, each = first or less_of_tensors(kept, container, death.code), death.growth.bytes_per_item
     return first or less_of_each(kept, container, each or sys.maxsize, death.code)
