@@ -132,7 +132,7 @@ class Growth:
         return unmeasured[0] if len(unmeasured) == 1 and self.goes_on else None
 
     def _keeps(self, one: Grown) -> bool:
-        gets_longer = self.items_gained(one) > 0 or one.item_type in CONTAINERS or is_queue(one)
+        gets_longer = self.items_gained(one) > 0 or is_of_containers(one) or is_queue(one)
         is_largest = one is max(self.objects, key=self.held_share) and self.items_gained(one) >= _STEPS and self.goes_on
         return gets_longer and (one.with_graph or self.held_share(one) >= (_AT_LEAST if is_largest else _HELD))
 
@@ -178,7 +178,7 @@ class Growth:
     def held_share(self, one: Grown) -> float:
         """Return the part of the growth that an object holds; of that until the last look, if it grows by the step."""
         total = self.total_bytes
-        if self._looked_bytes and self.goes_on and self.items_gained(one) >= _STEPS:
+        if self._looked_bytes and self.goes_on and (self.items_gained(one) >= _STEPS or is_of_containers(one)):
             total = min(total, self._looked_bytes)
         return (one.grew_bytes or 0) / total if total else 0.0
 
@@ -198,6 +198,11 @@ class Growth:
     def is_ramp(self) -> bool:
         """Whether memory came little by little, over a good part of the cell's time, perhaps after a slow beginning."""
         return self.shape is not None and self.shape.name == "ramp"
+
+
+def is_of_containers(one: Grown) -> bool:
+    """Whether what an object holds are containers that may get longer in its place: `log["loss"].append(x)`."""
+    return one.item_type in CONTAINERS
 
 
 def is_queue(one: Grown) -> bool:

@@ -18,7 +18,7 @@ from ..code.trees import walk
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
 from .awaited_statement import awaited_statement
-from .growth import LITTLE, MOST, Growth, is_queue
+from .growth import LITTLE, MOST, Growth, is_of_containers, is_queue
 from .memory_keeper import largest_statement, loops_around, store_that_grew
 from .statements import is_at, is_in, is_same_function, lines_in, statement_at, statement_with
 
@@ -165,7 +165,7 @@ def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool
     if keeps and any(is_at(found, one) for one in last.via):
         return True
     held, gained = (0.0, 0) if container is None else (growth.held_share(container), growth.items_gained(container))
-    gets_longer = gained > 1 or (container is not None and is_queue(container))
+    gets_longer = gained > 1 or (container is not None and (is_queue(container) or is_of_containers(container)))
     if keeps and held >= MOST and gets_longer:  # again and again while the cell ran, whatever repeated that
         return True
     if growth.goes_on and any(is_at(found, one) for one in _keeping_graphs(growth)):  # no look shows what they hold

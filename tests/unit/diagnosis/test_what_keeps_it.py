@@ -1,0 +1,39 @@
+"""What keeps the memory that grew, where looks into the cell show only a part of it."""
+
+from __future__ import annotations
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
+from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth, held
+from jupyter_kerneldoctor.diagnosis.examples.stuck import own_frame
+from jupyter_kerneldoctor.recording.events import NamedObject, Stack, ThreadStack
+
+FULL = Group(GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=GIB)
+RAMP = [number * 25 * MIB for number in range(4, 41)]
+
+
+def killed(*sources, at, looks=(), first="import torch"):
+    """Judge a kernel whose last cell grew little by little at these frames: innermost first, with 1/nth in each."""
+    number = len(sources) + 1
+    grown = growth(number, *(grew_in(850 * MIB // len(at), *frames) for frames in at))
+    stack = Stack(-0.1, "climbing", (ThreadStack(tuple(at[0]), main=True),))
+    more = {"memory": RAMP, "groups": [FULL], "growths": [grown], "held": looks, "stacks": [stack]}
+    return diagnose(recording(first, *sources, signal="SIGKILL", **more))
+
+
+def place(answer):
+    found = answer.statement
+    return None if found is None else (found.execution_count, found.line)
+
+
+def names(answer):
+    return [one.name for one in answer.grown]
+
+
+def test_a_dict_of_lists_that_something_else_calls_is_measured_by_the_last_look():
+    listener = "seen = {'price': []}\ndef on_tick(kind, value):\n    seen[kind].append(value)\nfeed.listen(on_tick)"
+    run = "for day in days:\n    feed.replay(day)"
+    seen = NamedObject("seen", "dict", 220 * MIB, items=1, item_type="list", items_before=1, grew_bytes=220 * MIB)
+    look = held(3, seen, before_the_end_s=5)
+
+    assert place(killed(listener, run, at=[[own_frame(run, 2)]], looks=[look])) == (2, 3)
