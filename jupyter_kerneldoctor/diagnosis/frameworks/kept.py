@@ -10,6 +10,8 @@ from ..code.trees import walk
 from .gradients import Backward, backward_below, backward_calls, is_of_lightning
 
 KEEPERS = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
+UNNAMED = "the list"
+"""Stands for what a comprehension makes on the way to something else."""
 _MOST_CALLERS = 3  # from a function that keeps something to the loop around the call of it
 
 
@@ -79,7 +81,7 @@ def _in_comprehensions(statement: ast.stmt, scope: Scope) -> Iterator[Kept]:
             case ast.ListComp(elt=value) | ast.SetComp(elt=value) | ast.DictComp(value=value):
                 named = isinstance(statement, ast.Assign) and statement.value is node
                 name = root(statement.targets[0]) if named and isinstance(statement, ast.Assign) else None
-                yield Kept(value, name or "the list", (node, *scope.loops_around(statement)), scope, scope)
+                yield Kept(value, name or UNNAMED, (node, *scope.loops_around(statement)), scope, scope)
 
 
 def outliving(scope: Scope) -> Iterator[tuple[ast.expr, str]]:

@@ -13,7 +13,7 @@ from ..code.trees import dump, walk
 from ..code.unpacking import unpacked
 from .gradients import CUTS, Backward, goes_backward, is_cut, reached_by_gradients, records_graph, starts_of_backward
 from .hooks import code_of_hooks, left_hooks
-from .kept import Kept, kept_values, names_in, outliving, root, stored
+from .kept import UNNAMED, Kept, kept_values, names_in, outliving, root, stored
 from .recurrent import stores_of_states
 from .small_values import is_small
 from .torch import TENSOR_METHODS, Kind, Tensors
@@ -84,7 +84,8 @@ def stores_of_graphs(code: Notebook, seen: Container[str] = ()) -> list[Store]:
     placed += [(*one, scope) for scope in hooked for one in outliving(scope)][:1]  # it keeps what it belongs to
     found_at = [(scope.statement_of(value), value, container, scope) for value, container, scope in placed]
     kept = [Store(at, scope, container, (value,)) for at, value, container, scope in found_at if at is not None]
-    return kept + states
+    lasting = [one for one in kept if one.container != UNNAMED]
+    return (lasting or kept) + states
 
 
 def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:

@@ -37,3 +37,13 @@ def test_a_dict_of_lists_that_something_else_calls_is_measured_by_the_last_look(
     look = held(3, seen, before_the_end_s=5)
 
     assert place(killed(listener, run, at=[[own_frame(run, 2)]], looks=[look])) == (2, 3)
+
+
+def test_an_average_that_goes_on_is_named_not_the_list_that_it_is_made_of():
+    cell = (
+        "net, center = torch.nn.Linear(9, 9), torch.zeros(9)\nfor epoch in range(99):\n"
+        "    now = torch.stack([net(crop).mean(0) for crop in crops])\n    center = 0.9 * center + 0.1 * now"
+    )
+    answer = killed(cell, at=[[own_frame(cell, 3)]])
+
+    assert (place(answer), names(answer)) == ((2, 4), ["center"])
