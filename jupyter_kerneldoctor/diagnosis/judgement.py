@@ -9,6 +9,7 @@ from .analysis.ending import FROM_OUTSIDE
 from .analysis.growth import MOST
 from .analysis.guilty_statement import grown_objects, guilty_statement
 from .analysis.named_in_code import named_in_code, outer_name
+from .analysis.recording_block import recorder_around
 from .analysis.statements import statement_at, statement_with
 from .causes import examine
 from .certainty import Certainty
@@ -181,7 +182,7 @@ def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tu
     found = tuple(outer_name(death.code, one) for one in grown_objects(growth))
     if growth.is_held(MOST) or cause.family != Family.MEMORY:
         return found
-    made = named_in_code(growth, statement)
+    made = recorder_around(growth, statement) or named_in_code(growth, statement)
     return found if made is None or made.name in (one.name for one in found) else (made, *found)
 
 

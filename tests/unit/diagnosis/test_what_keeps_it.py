@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
 from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth, held
@@ -47,3 +49,17 @@ def test_an_average_that_goes_on_is_named_not_the_list_that_it_is_made_of():
     answer = killed(cell, at=[[own_frame(cell, 3)]])
 
     assert (place(answer), names(answer)) == ((2, 4), ["center"])
+
+
+@pytest.mark.parametrize(
+    ("begin", "first_named"),
+    [
+        ("with tf.GradientTape(persistent=True) as notes:\n    for x in loader:", "notes"),
+        ("for x in loader:\n    with tf.GradientTape(persistent=True) as notes:", "force"),
+    ],
+)
+def test_a_tape_around_the_loop_records_all_rounds_and_one_inside_of_it_only_one(begin, first_named):
+    cell = f"{begin}\n        force = field(x)\n        adjust(notes.gradient(force, weights))"
+    answer = killed(cell, at=[[own_frame(cell, 3)]], first="import tensorflow as tf")
+
+    assert (place(answer), names(answer)[0]) == ((2, 3), first_named)
