@@ -24,8 +24,8 @@ def recorder_around(growth: Growth, blamed: Statement | None) -> Grown | None:
     """Return the recorder in whose block a loop ran that led to the blamed statement, where memory went on growing."""
     code = growth.code
     try:
-        for cell in code.cells if blamed is not None and growth.goes_on else ():
-            lines = {*lines_in(blamed, cell)}
+        for cell in code.cells if growth.goes_on else ():
+            lines = set() if blamed is None else {*lines_in(blamed, cell)}
             for scope in code.scopes(code.index(cell)) if lines else ():
                 for loop in (one for one in scope.nodes if isinstance(one, _LOOPS)):
                     is_around = any(loop.lineno < line <= (loop.end_lineno or 0) for line in lines)
