@@ -28,6 +28,8 @@ def largest_statement(growth: Growth) -> Statement | None:
 def store_that_grew(growth: Growth) -> Store | None:
     """Return what puts things into the container that grew; None where there is none, or it is not clear."""
     running = growth.code.running
+    if (cached := _cached(growth)) is not None:
+        return cached
     if growth.container is not None:
         word = growth.container.name.rpartition(".")[2]
         near = [scope for cell in growth.code.with_words(word) for scope in growth.code.scopes(cell)]
@@ -52,6 +54,18 @@ def store_that_grew(growth: Growth) -> Store | None:
     of_graphs = {one.statement for one in growth.graphs}
     found = [one for one in found if one.statement in of_graphs or not adds_to_numbers(one, growth.code)]
     return found[0] if len({one.container for one in found}) == 1 else None
+
+
+def _cached(growth: Growth) -> Store | None:
+    """Return the `return` of a function whose cache is the container: that keeps each of its results."""
+    container = growth.container
+    if container is None or not (container.type or "").endswith("_lru_cache_wrapper"):
+        return None
+    for scope in growth.code.functions_named(container.name.rpartition(".")[2]):
+        returns = [node for node in scope.nodes if isinstance(node, ast.Return) and node.value is not None]
+        if len(returns) == 1 and scope.decorators:
+            return Store(returns[0], scope, container.name, ())
+    return None
 
 
 def _filled_item(growth: Growth, store: Store) -> Store | None:

@@ -63,3 +63,12 @@ def test_a_tape_around_the_loop_records_all_rounds_and_one_inside_of_it_only_one
     answer = killed(cell, at=[[own_frame(cell, 3)]], first="import tensorflow as tf")
 
     assert (place(answer), names(answer)[0]) == ((2, 3), first_named)
+
+
+def test_a_cached_function_keeps_what_it_returns_not_what_it_makes_on_the_way():
+    route = "@lru_cache(maxsize=None)\ndef route(a, b):\n    grid = costs(a, b) ** 2\n    return cheapest(grid)"
+    run = "for a, b in trips:\n    total += len(route(a, b))"
+    kept = NamedObject("route", "functools._lru_cache_wrapper", 500 * MIB, items=140, item_type="builtins.list")
+    answer = killed(route, run, at=[[own_frame(route, 3, "route"), own_frame(run, 2)]], looks=[held(3, kept)])
+
+    assert (place(answer), names(answer)) == ((2, 4), ["route"])
