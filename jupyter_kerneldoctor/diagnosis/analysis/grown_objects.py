@@ -1,9 +1,9 @@
 """The objects that memory grew in, by the names that the user gave them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from jupyter_kerneldoctor.recording.events import NamedObject
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ..postmortem import Grown
 from ..units import cell_name
@@ -14,6 +14,8 @@ CONTAINERS = ("list", "dict", "set", "collections.deque", "collections.defaultdi
 _WORTH_TELLING_BYTES = 10 << 20
 _MOST = 10
 _MEASURED = 1.1  # sizes of objects are rounded, and resident memory lags behind
+
+_STAYED = 0.95  # of the memory
 
 
 def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
@@ -26,6 +28,8 @@ def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
         return ()
     looks = sorted((one for one in recording.held if one.cell_seq == cell.seq), key=lambda one: one.mono_s)
     whole = next((at for at in reversed(range(len(looks))) if looks[at].complete), 0)
+    if not any(look.objects for look in looks[whole:]):
+        whole = _last_with_objects(looks, memory)
     newest = {(one.name, one.file, one.function): one for look in looks[whole:] for one in look.objects}
     earlier = [look.objects for look in recording.namespaces if look.mono_s <= cell.started_mono_s]
     before = {one.name: one for objects in earlier[-1:] for one in objects}
@@ -35,6 +39,13 @@ def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
     ]
     found.sort(key=lambda one: (_keeps_graphs(one), one.grew_bytes or 0, one.bytes), reverse=True)
     return tuple(_grown(one, names) for one in found[:_MOST])
+
+
+def _last_with_objects(looks: Sequence[Held], memory: Memory) -> int:
+    """Return the last look that saw objects, if they were handed on, not given back: memory has not fallen since."""
+    at = next((number for number in reversed(range(len(looks))) if looks[number].objects), 0)
+    since = [one.rss_bytes for one in memory.samples if looks and one.mono_s >= looks[at].mono_s and one.rss_bytes]
+    return at if since and min(since) >= _STAYED * since[0] else len(looks)
 
 
 def _keeps_graphs(one: NamedObject) -> bool:

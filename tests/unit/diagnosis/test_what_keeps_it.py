@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth, held
+from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth, held, local
 from jupyter_kerneldoctor.diagnosis.examples.stuck import own_frame
 from jupyter_kerneldoctor.recording.events import NamedObject, Stack, ThreadStack
 
@@ -14,12 +14,12 @@ FULL = Group(GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=GIB)
 RAMP = [number * 25 * MIB for number in range(4, 41)]
 
 
-def killed(*sources, at, looks=(), first="import torch"):
+def killed(*sources, at, looks=(), first="import torch", memory=RAMP):
     """Judge a kernel whose last cell grew little by little at these frames: innermost first, with 1/nth in each."""
     number = len(sources) + 1
     grown = growth(number, *(grew_in(850 * MIB // len(at), *frames) for frames in at))
     stack = Stack(-0.1, "climbing", (ThreadStack(tuple(at[0]), main=True),))
-    more = {"memory": RAMP, "groups": [FULL], "growths": [grown], "held": looks, "stacks": [stack]}
+    more = {"memory": memory, "groups": [FULL], "growths": [grown], "held": looks, "stacks": [stack]}
     return diagnose(recording(first, *sources, signal="SIGKILL", **more))
 
 
@@ -72,3 +72,17 @@ def test_a_cached_function_keeps_what_it_returns_not_what_it_makes_on_the_way():
     answer = killed(route, run, at=[[own_frame(route, 3, "route"), own_frame(run, 2)]], looks=[held(3, kept)])
 
     assert (place(answer), names(answer)) == ((2, 4), ["route"])
+
+
+@pytest.mark.parametrize(("memory", "seen"), [(RAMP, 300 * MIB), ([*RAMP[:30], *[100 * MIB] * 4, *RAMP], None)])
+def test_what_a_function_has_handed_on_is_still_held_where_memory_has_not_fallen(memory, seen):
+    load = "def load(year):\n    rows = []\n    for line in lines(year):\n        row = parse(line)\n"
+    load += "        rows.append(row)\n    return rows"
+    run = "for year in years:\n    tables.add(load(year))"
+    rows = local(load, "load", "rows", "builtins.list", 300 * MIB, items=900)
+    looks = [held(3, rows, before_the_end_s=5), held(3, before_the_end_s=0.5)]
+    frames = [[own_frame(load, line, "load"), own_frame(run, 2)] for line in (3, 4, 5)]
+
+    (found,) = killed(load, run, at=frames, looks=looks, memory=memory).grown
+
+    assert (found.name, found.bytes) == ("rows", seen)
