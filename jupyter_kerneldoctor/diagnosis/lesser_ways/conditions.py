@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
-from .way import Test
+from .way import Test, called_object
 
 _FEW = 8  # of the missing memory: a table of all pairs that is smaller does not explain it
 
@@ -49,9 +49,7 @@ def made(package: str, *makers: str, told: Test | None = None, parts: bool = Fal
     def test(call: Call, death: Death) -> bool | Mapping[str, str]:
         if not death.code.imports(package):
             return False
-        function = call.node.func
-        owner = function.value if isinstance(function, ast.Attribute) else function
-        for one, where in all_origins(owner, call.scope, death.code, parts=parts):
+        for one, where in all_origins(called_object(call), call.scope, death.code, parts=parts):
             name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
             if not isinstance(one, ast.Call) or name is None or name.split(".")[0] != package:
                 continue

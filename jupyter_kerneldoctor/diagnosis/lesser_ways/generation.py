@@ -1,12 +1,18 @@
 """Models of languages, sounds and pictures that were trained before: what they give beside the answer."""
 
+import ast
+
 from ..case import Case
+from ..code.calls import last_name
 from ..code.notebook import Call
+from ..code.origins import all_origins
+from ..code.stores import stores
 from ..death import Death
-from .conditions import both, given, made, without
+from .conditions import both, given, is_written, made, without
 from .way import LesserWay
 
 _TRANSFORMERS = "from transformers import AutoModel\nm = AutoModel.from_pretrained('a')"
+_LANGUAGE = "from transformers import AutoModelForCausalLM\nm = AutoModelForCausalLM.from_pretrained('a')"
 _PIPELINE = "from transformers import pipeline\n"
 
 
@@ -18,7 +24,44 @@ def _asks_for_layers(call: Call, death: Death) -> bool:
     return any(made("transformers", "from_pretrained", told=one)(call, death) for one in asked)
 
 
+def _keeps_scores(call: Call, death: Death) -> bool | dict[str, str]:
+    """Name the scores that are asked for, of each round, in the call or in the `GenerationConfig` that it is given."""
+    is_kept = any(one.statement is call.statement for one in stores([call.scope]))
+    if not is_kept or not call.scope.loops_around(call.node) or not death.code.imports("transformers"):
+        return False
+    given = call.argument("generation_config")
+    made = all_origins(given, call.scope, death.code) if given is not None else []
+    configs = [one for one, _ in made if isinstance(one, ast.Call) and last_name(one.func) == "GenerationConfig"]
+    for word in (word for one in (call.node, *configs) for word in one.keywords):
+        if word.arg in _SCORES and is_written(word.value, True):
+            return {"scores": word.arg.removeprefix("output_"), "asked": word.arg}
+    return False
+
+
+_SCORES = ("output_scores", "output_logits")
+
 WAYS = (
+    LesserWay(
+        (".generate",),
+        "Keep a number for each token, not the scores of all words: compute_transition_scores",
+        "gives a number for each word of the vocabulary, for each new token, and all of it is kept in each round.",
+        "out = {owner}.generate({a0}, ...)  # with your other arguments\n"
+        "sure = {owner}.compute_transition_scores(out.sequences, out.{scores}, normalize_logits=True)\n"
+        "kept.append((out.sequences.cpu(), sure.mean(1).cpu()))  # not `out`; without {asked} there are no scores",
+        Case(
+            _LANGUAGE,
+            "replies = []\nfor ids in mails:\n"
+            "    replies.append(m.generate(ids, return_dict_in_generate=True, output_scores=True))",
+            says=("m.compute_transition_scores(out.sequences, out.scores", "without output_scores"),
+        ),
+        _keeps_scores,
+        silent=(
+            Case(
+                _LANGUAGE,
+                "kept = []\nfor ids in mails:\n    kept.append(m.generate(ids, output_scores=False))",
+            ),
+        ),
+    ),
     LesserWay(
         (".()",),
         "Listen to half a minute at a time: chunk_length_s=30",

@@ -7,7 +7,8 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import unparse
 from ..death import Death
-from .way import LesserWay, is_made_by, made_by
+from .conditions import both
+from .way import LesserWay, called_object, is_made_by, made_by
 
 _SOME_POINT = {"point": "params", "given": "p, *data"}
 
@@ -15,6 +16,19 @@ _SOME_POINT = {"point": "params", "given": "p, *data"}
 def _of_keras(call: Call, death: Death) -> bool:
     of_rows = any(isinstance(one, ast.Name | ast.Attribute) for one in call.node.args[:1])
     return any(map(death.code.imports, ("keras", "tensorflow"))) and of_rows
+
+
+def _of_layers(call: Call, death: Death) -> bool:
+    """Whether a network gives what several of its layers make: `keras.Model(net.input, [a.output, b.output])`."""
+    for one, where in all_origins(called_object(call), call.scope, death.code):
+        name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+        if isinstance(one, ast.Call) and (name or "").endswith(("keras.Model", "keras.models.Model")):
+            given = Call(one, where, f"{name}").argument("outputs", 1)
+            for made, _ in all_origins(given, where, death.code) if given is not None else ():
+                match made:
+                    case ast.ListComp(elt=layer) | ast.List(elts=[layer, _, *_]):
+                        return getattr(layer, "attr", "") == "output"
+    return False
 
 
 def _in_one_batch(call: Call, death: Death) -> bool:
@@ -205,6 +219,25 @@ WAYS = (
             says=("argmax(1)", "return_predictions=False"),
         ),
         is_made_by(*(f"{package}.Trainer" for package in ("lightning", "lightning.pytorch", "pytorch_lightning"))),
+    ),
+    LesserWay(
+        (".predict",),
+        "Ask for one layer, batch by batch, and keep a number of each part",
+        "keeps what each of these layers makes of all rows.",
+        "for layer in model.layers[1:4]:  # one layer after the other: those that are needed\n"
+        "    part = keras.Model(model.input, layer.output)\n    for start in range(0, len({a0}), 256):\n"
+        "        found = part.predict({of0}[start:start + 256], verbose=0)  # 256 rows at a time\n"
+        "        ...  # keep found.max(axis=(0, 1, 2)), a mean or a count; not the maps themselves",
+        Case(
+            "import keras\nlooks = keras.Model(net.input, [net.get_layer('a').output, net.get_layer('b').output])",
+            "maps = looks.predict(scans)",
+            says=("part.predict(scans[start:start + 256]", "layer.output"),
+        ),
+        both(_of_keras, _of_layers),
+        silent=(
+            Case("import keras\nlooks = keras.Model(net.input, [net.output])", "looks.fit(scans)"),
+            Case("import keras\nlooks = keras.Model(a, b)", "looks.fit(scans)"),
+        ),
     ),
     LesserWay(
         (".predict",),

@@ -182,7 +182,7 @@ def _called(node: ast.Call) -> tuple[str, ...]:
 def _texts(call: Call) -> dict[str, str]:
     """Return what is written of a call, in one line each."""
     segment, function = call.scope.segment, call.node.func
-    owner = segment(function.value) if isinstance(function, ast.Attribute) else segment(function)
+    owner = segment(called_object(call))
     written = [one for one in call.node.args[:2] if not isinstance(one, ast.Starred)]
     table = owner.split(".")[0].split("[")[0] if not owner.startswith("self.") else owner.split("[")[0]
     owner = segment(function) if call.name.startswith("jax.") else owner
@@ -233,11 +233,16 @@ def is_made_by(*makers: str) -> Test:
     """Return a test whether what a method is called on, or an object that is called, was made by one of these."""
 
     def test(call: Call, death: Death) -> bool:
-        function = call.node.func
-        owner = function.value if isinstance(function, ast.Attribute) else function
+        owner = called_object(call)
         return any(name.endswith(makers) for name in made_by(owner, call, death))
 
     return test
+
+
+def called_object(call: Call) -> ast.expr:
+    """Return what a method is called on, or the object that is called: also `self.encode(texts)`."""
+    function = call.node.func
+    return function.value if isinstance(function, ast.Attribute) and call.name != ".()" else function
 
 
 def is_method_of(*packages: str) -> Test:

@@ -40,6 +40,13 @@ class AskForLess(Fix):
             "best = max(Parallel(\n    n_jobs=2,\n)(delayed(f)(x) for x in xs))",
             becomes="best = max(Parallel(\n    n_jobs=2, return_as='generator')(delayed(f)(x) for x in xs))",
         ),
+        Case(
+            "from keras.layers import CategoryEncoding\nclass Tags:\n    def __init__(self):\n"
+            "        self.encode = CategoryEncoding(output_mode='multi_hot')\n"
+            "    def columns(self, rows):\n        return self.encode(rows)\ntags = Tags()",
+            "x = tags.columns(films)",
+            says=("ds.map(lambda x, y: (self.encode(x), y))",),
+        ),
         Case("from re import findall", "n = set(findall('a+', text))", says=("in re.finditer('a+', text)",)),
     ]
     SILENT = [
