@@ -12,6 +12,7 @@ from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Grown, Statement
 from .growth import INNER, LITTLE, MOST, Growth
+from .history_of_steps import history_of_steps
 from .statements import is_at, is_in, lines_in, statement_with
 
 _NUMBERS = ("item", "float", "int", "len", "round", "str")
@@ -53,6 +54,8 @@ def store_that_grew(growth: Growth) -> Store | None:
         return None
     of_graphs = {one.statement for one in growth.graphs}
     found = [one for one in found if one.statement in of_graphs or not adds_to_numbers(one, growth.code)]
+    if not found and growth.goes_on:
+        return history_of_steps(growth)
     return found[0] if len({one.container for one in found}) == 1 else None
 
 

@@ -84,3 +84,13 @@ def test_what_a_function_has_handed_on_is_still_held_where_memory_has_not_fallen
     frames = [[own_frame(load, line, "load"), own_frame(run, 2)] for line in (3, 4, 5)]
 
     assert names(killed(load, run, at=frames, looks=looks, memory=memory)) == found
+
+
+@pytest.mark.parametrize(("optimizer", "found"), [("LBFGS", ((2, 7), ["solver"])), ("Adam", ((2, 4), []))])
+def test_lbfgs_remembers_its_steps_which_the_closure_does_not(optimizer, found):
+    fit = f"solver = torch.optim.{optimizer}([field])\ndef misfit():\n    loss = residual(field)\n    loss.backward()\n"
+    fit += "    return loss\nfor step in range(900):\n    solver.step(misfit)"
+    at = [[own_frame(fit, 4, "misfit"), own_frame(fit, 7)], [own_frame(fit, 7)]]
+    answer = killed(fit, at=[at[0], at[0], at[1]])
+
+    assert (place(answer), names(answer)) == found
