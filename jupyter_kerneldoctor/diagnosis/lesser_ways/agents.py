@@ -3,15 +3,32 @@
 import ast
 
 from ..case import Case
+from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, is_made_by, made_by
+from .conditions import both, made, without
+from .way import LesserWay, is_made_by
 
-_OFF_POLICY = tuple(
-    f"{package}.{name}"
-    for package in ("stable_baselines3", "sb3_contrib")
-    for name in ("DQN", "SAC", "TD3", "DDPG", "QRDQN", "TQC")
+_PACKAGES, _AGENTS = ("stable_baselines3", "sb3_contrib"), ("DQN", "SAC", "TD3", "DDPG", "QRDQN", "TQC")
+_OFF_POLICY = tuple(f"{package}.{name}" for package in _PACKAGES for name in _AGENTS)
+_FEW_STEPS = 50_000
+_IN_STEPS = ("IntegratedGradients", "LayerIntegratedGradients", "LayerConductance", "InternalInfluence")
+_MAKES_ROWS = (
+    *("SMOTE", "SMOTENC", "SMOTEN", "BorderlineSMOTE", "KMeansSMOTE", "SVMSMOTE", "ADASYN", "RandomOverSampler"),
+    *("SMOTEENN", "SMOTETomek"),
 )
+
+
+def _remembers_many(call: Call, death: Death) -> bool:
+    """Whether an agent has room for more steps than are proposed, as it has where no number is given."""
+
+    def is_large(maker: Call, _death: Death) -> bool:
+        size = maker.argument("buffer_size", 3)
+        return size is None or (number(size) or _FEW_STEPS + 1) > _FEW_STEPS
+
+    if call.name in _OFF_POLICY:
+        return is_large(call, death)
+    return any(made(one, *_AGENTS, told=is_large)(call, death) for one in _PACKAGES)
 
 
 def _predicts_in_a_loop(call: Call, death: Death) -> bool:
@@ -27,13 +44,17 @@ WAYS = (
         "Let the agent remember fewer steps: buffer_size",
         "has room for a million steps, with two observations each, which fills as it learns.",
         "model = DQN('CnnPolicy', env, buffer_size=50_000)  # uint8 frames of 84 x 84 x 4: 56 KB a step\n"
-        "# optimize_memory_usage=True keeps each observation once",
+        "# optimize_memory_usage=True keeps each observation once: with\n"
+        "# replay_buffer_kwargs={{'handle_timeout_termination': False}}",
         Case(
             "from stable_baselines3 import DQN\nmodel = DQN('CnnPolicy', env)",
             "model.learn(1_000_000)",
             says=("buffer_size=50_000",),
         ),
-        is_made_by(*_OFF_POLICY),
+        _remembers_many,
+        silent=(
+            Case("from stable_baselines3 import DQN\nm = DQN('CnnPolicy', env, buffer_size=9000)", "m.learn(10**6)"),
+        ),
     ),
     LesserWay(
         (".optimize",),
@@ -51,7 +72,7 @@ WAYS = (
         is_made_by("optuna.create_study", "optuna.load_study"),
     ),
     LesserWay(
-        (".attribute", ".shap_values"),
+        (".attribute",),
         "Explain some rows at a time, in parts: internal_batch_size",
         "takes each row through the network once for each step, all at once.",
         "parts = [{owner}.attribute(part, n_steps=50, internal_batch_size=16)  # with your other arguments\n"
@@ -61,8 +82,9 @@ WAYS = (
             "a = ig.attribute(x, target=1, n_steps=500)",
             says=("internal_batch_size=16", "x.split(8)"),
         ),
-        lambda call, death: any(
-            one.startswith("captum.") for one in made_by(getattr(call.node.func, "value", call.node), call, death)
+        both(made("captum", *_IN_STEPS), without("internal_batch_size")),
+        silent=(
+            Case("import torch\nfrom captum.attr import Saliency\ns = Saliency(net)", "a = s.attribute(x, target=1)"),
         ),
     ),
     LesserWay(
@@ -70,18 +92,25 @@ WAYS = (
         "Give the rare class more weight: no rows made up for it",
         "makes as many rows of the rare class as the common one has, beside all that there are.",
         "model = HistGradientBoostingClassifier(class_weight='balanced')  # no new rows\n\n"
-        "X, y = SMOTE(sampling_strategy=0.2).fit_resample({of0}[::5], {of1}[::5])  # or fewer, of a part",
+        "X, y = SMOTE(sampling_strategy=0.2).fit_resample({of0}[::5], {of1}[::5])  # or a few, of two classes",
         Case(
             "from imblearn.over_sampling import SMOTE\nsm = SMOTE()",
             "X2, y2 = sm.fit_resample(X, y)",
             says=("class_weight='balanced'", "fit_resample(X[::5], y[::5])"),
         ),
+        made("imblearn", *_MAKES_ROWS, parts=True),
+        silent=(
+            Case(
+                "from imblearn.under_sampling import RandomUnderSampler\nr = RandomUnderSampler()",
+                "X2, y2 = r.fit_resample(X, y)",
+            ),
+        ),
     ),
     LesserWay(
-        ("torch_geometric.utils.to_dense_adj", "dgl.DGLGraph.adjacency_matrix"),
+        ("torch_geometric.utils.to_dense_adj",),
         "Keep only the edges: a sparse matrix",
         "has a number for each pair of nodes, nearly all of them zero.",
-        "A = torch.sparse_coo_tensor({a0}, torch.ones({a0}.shape[1]), (n, n))  # only the edges; n: the nodes\n"
+        "A = torch.sparse_coo_tensor({a0}, torch.ones({of0}.shape[1]), (n, n))  # only the edges; n: the nodes\n"
         "y = torch.sparse.mm(A, x)",
         Case(
             "from torch_geometric.utils import to_dense_adj",

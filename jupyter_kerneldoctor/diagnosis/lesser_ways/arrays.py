@@ -35,6 +35,7 @@ _DRAWS = (
     *("binomial", "beta", "lognormal", "laplace", "multivariate_normal", "standard_t", "rand", "randn", "randint"),
 )
 """Methods of a generator of random numbers, and functions of `numpy.random`."""
+_DTYPE_AT = {"full": 2, "linspace": 5}
 
 
 def _of_stacked(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -279,12 +280,18 @@ GENERAL = (
         Case("from scipy import sparse", "D = similar(A).toarray()", says=("M = similar(A)",)),
     ),
     LesserWay(
-        tuple(f"numpy.{name}" for name in ("ones", "full", "zeros", "empty", "arange", "linspace")),
+        tuple(f"numpy.{name}" for name in ("ones", "full", "zeros", "empty", "linspace")),
         "Make it float32, or keep it in a file",
         "makes numbers of eight bytes where no dtype is given.",
         "{to} = {function}({a0}, ..., dtype='float32')  # half of it; int8 or bool for small numbers and marks\n\n"
         "{to} = np.memmap('scratch.dat', 'float32', 'w+', shape=shape)  # or in a file: filled some rows at a time",
         Case("import numpy as np", "w = np.ones((rows, 1000))", says=("w = np.ones((rows, 1000), ..., dtype=",)),
-        lambda call, _death: bool(call.node.args) and call.argument("dtype") is None,
+        lambda call, _death: (
+            bool(call.node.args) and call.argument("dtype", _DTYPE_AT.get(call.name.rpartition(".")[2], 1)) is None
+        ),
+        silent=(
+            Case("import numpy as np", "w = np.zeros((rows, 1000), 'uint8')"),
+            Case("import numpy as np", "i = np.arange(n)"),
+        ),
     ),
 )

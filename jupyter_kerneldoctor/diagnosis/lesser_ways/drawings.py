@@ -1,15 +1,25 @@
 """Figures, films and texts of pages: an object for each bar, cell, face or frame."""
 
 from ..case import Case
+from ..code.literals import number
+from ..code.notebook import Call
+from ..death import Death
 from .conditions import both, made, without
 from .way import LesserWay, is_gathered, is_method_of
 
 _PLT = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()"
 _PLOTTED = is_method_of("matplotlib")
 
+
+def _has_many_levels(call: Call, _death: Death) -> bool:
+    """Whether more than 256 grey levels are written: fewer are little."""
+    levels = call.argument("levels", 3)
+    return levels is not None and (number(levels) or 0) > 256
+
+
 WAYS = (
     LesserWay(
-        (".bar", ".barh", ".stem", ".eventplot", ".broken_barh"),
+        (".bar", ".barh"),
         "Draw one line or area, not an object for each bar: stairs, fill_between",
         "makes an object of some kilobytes for each value.",
         "plt.stairs(heights, fill=True)  # one object; heights: the values of your bars\n"
@@ -37,24 +47,29 @@ WAYS = (
         lambda call, death: call.argument("cellText") is not None and death.code.imports("matplotlib"),
     ),
     LesserWay(
-        ("sklearn.tree.plot_tree", "sklearn.tree.export_text", "sklearn.tree.export_graphviz"),
+        ("sklearn.tree.plot_tree", "sklearn.tree.export_graphviz"),
         "Draw the first levels: max_depth=3",
-        "draws a box or a line for each node of the tree.",
-        "{function}({a0}, max_depth=3)  # with your other arguments; print({a0}.get_n_leaves())",
+        "draws a box for each node of the tree.",
+        "{function}({a0}, max_depth=3)  # with your other arguments; print({of0}.get_n_leaves())",
         Case("from sklearn.tree import plot_tree", "plot_tree(model)", says=("plot_tree(model, max_depth=3)",)),
-        without("max_depth", 1),
+        without("max_depth"),
         silent=(Case("from sklearn.tree import plot_tree", "plot_tree(model, max_depth=2)"),),
     ),
     LesserWay(
         (".to_jshtml", ".to_html5_video"),
         "Write the film to a file, frame by frame: save",
-        "keeps a picture of each frame as text, for the page.",
+        "keeps a picture of each frame as text, for the page, up to the `embed_limit` that is set.",
         "{owner}.save('film.mp4', dpi=80, fps=20)  # frame by frame; or fewer of them: FuncAnimation(..., frames=100)\n"
         "from IPython.display import Video\n\nVideo('film.mp4')",
         Case(
-            "from matplotlib.animation import FuncAnimation\nani = FuncAnimation(fig, draw)",
+            "import matplotlib as mpl\nfrom matplotlib.animation import FuncAnimation\n"
+            "mpl.rcParams['animation.embed_limit'] = 9000\nani = FuncAnimation(fig, draw)",
             "page = ani.to_jshtml()",
             says=("ani.save('film.mp4'",),
+        ),
+        lambda _call, death: death.code.has_text("embed_limit"),  # 20 MB where none is set
+        silent=(
+            Case("from matplotlib.animation import FuncAnimation\na = FuncAnimation(fig, f)", "p = a.to_jshtml()"),
         ),
     ),
     LesserWay(
@@ -83,9 +98,13 @@ WAYS = (
         (".getdata",),
         "Take the picture as an array: np.asarray",
         "gives a Python object for each dot, and all of them are kept.",
-        "pixels = np.asarray({owner})  # a byte for each value, as height x width x colours\n"
+        "pixels = np.asarray({owner}.convert('RGB'))  # a byte for each value, as height x width x colours\n"
         "colours, counts = np.unique(pixels.reshape(-1, pixels.shape[-1])[::10], axis=0, return_counts=True)",
-        Case("from PIL import Image\nimg = Image.open('a')", "dots = list(img.getdata())", says=("np.asarray(img)",)),
+        Case(
+            "from PIL import Image\nimg = Image.open('a')",
+            "dots = list(img.getdata())",
+            says=("np.asarray(img.convert('RGB'))",),
+        ),
         both(is_method_of("PIL"), is_gathered),
     ),
     LesserWay(
@@ -107,21 +126,25 @@ WAYS = (
         ("skimage.feature.graycomatrix", "skimage.feature.greycomatrix"),
         "Bring the picture to 32 grey levels first: levels=32",
         "makes a number for each pair of grey levels: with 65,536 of them 32 GiB.",
-        "small = ({a0} // ({a0}.max() // 32 + 1)).astype('uint8')  # 32 levels\n"
+        "small = ({of0} // ({of0}.max() // 32 + 1)).astype('uint8')  # 32 levels\n"
         "{to} = {function}(small, [1], [0], levels=32)  # with your distances and angles",
         Case(
             "from skimage.feature import graycomatrix",
             "g = graycomatrix(img, [1], [0], levels=65536)",
             says=("levels=32)",),
         ),
-        lambda call, _death: getattr(call.argument("levels", 3), "value", 0) > 256,  # fewer are little
-        silent=(Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=32)"),),
+        _has_many_levels,
+        silent=(
+            Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=32)"),
+            Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=img.levels)"),
+            Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=None)"),
+        ),
     ),
     LesserWay(
         ("skimage.measure.marching_cubes",),
-        "Take larger steps: step_size=2",
+        "Take larger steps: step_size=4",
         "makes points and faces wherever the surface goes, of each cell of the volume.",
-        "vertices, faces, normals, values = marching_cubes({a0}, step_size=4)  # a sixteenth of the faces",
+        "vertices, faces, normals, values = {function}({a0}, step_size=4)  # a sixteenth of the faces",
         Case("from skimage.measure import marching_cubes", "m = marching_cubes(v)", says=("marching_cubes(v, step_",)),
         without("step_size"),
         silent=(Case("from skimage.measure import marching_cubes", "m = marching_cubes(v, step_size=4)"),),
@@ -130,8 +153,8 @@ WAYS = (
         ("scipy.ndimage.distance_transform_edt",),
         "Measure in four bytes a dot: cv2.distanceTransform",
         "makes a number of eight bytes, and the place of the nearest in each dimension, for each dot.",
-        "import cv2\n\n{to} = cv2.distanceTransform({a0}.astype('uint8'), cv2.DIST_L2, 5)  # not quite exact\n"
-        "# where there are three dimensions: scipy.ndimage.distance_transform_cdt, whole numbers of four bytes",
+        "import cv2\n\n{to} = cv2.distanceTransform({of0}.astype('uint8'), cv2.DIST_L2, 5)  # not quite exact\n"
+        "# where there are three dimensions: scipy.ndimage.distance_transform_cdt, another distance, four bytes",
         Case(
             "from scipy import ndimage", "d = ndimage.distance_transform_edt(m)", says=("d = cv2.distanceTransform(m",)
         ),

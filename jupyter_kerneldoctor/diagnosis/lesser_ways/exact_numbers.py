@@ -5,6 +5,7 @@ import ast
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
+from .conditions import given
 from .way import LesserWay
 
 
@@ -22,10 +23,13 @@ WAYS = (
         "import math\n\nlog_n = math.lgamma(n + 1)  # the logarithm of n!; those of products are sums\n"
         "digits = int(log_n / math.log(10)) + 1  # how many it would have",
         Case("import math", "n = math.factorial(10**9)", says=("math.lgamma(n + 1)",)),
-        _is_single,
+        lambda call, death: (
+            _is_single(call, death) and (call.name.startswith("math.") or given(True, "exact")(call, death))
+        ),
+        silent=(Case("from scipy import special", "n = special.comb(a, b)"),),
     ),
     LesserWay(
-        ("sympy.expand", "sympy.simplify", "sympy.Matrix", "sympy.solve", "sympy.factor"),
+        ("sympy.expand", "sympy.simplify", "sympy.factor"),
         "Put numbers in: lambdify, or keep it factored",
         "makes an object of each term of the formula.",
         "import numpy as np\nimport sympy\n\n"

@@ -79,7 +79,7 @@ WAYS = (
         (".fit_transform", ".transform"),
         "Make the table sparse: sparse=True",
         "makes a column for each item that occurs, nearly all of it False.",
-        "encoder = TransactionEncoder().fit(baskets)\n"
+        "from mlxtend.frequent_patterns import fpgrowth\n\nencoder = TransactionEncoder().fit(baskets)\n"
         "table = pd.DataFrame.sparse.from_spmatrix(encoder.transform(baskets, sparse=True), columns=encoder.columns_)\n"
         "frequent = fpgrowth(table, min_support=0.02)",
         Case(
@@ -94,16 +94,16 @@ WAYS = (
         "Ask for fewer features, of some ids at a time: MinimalFCParameters",
         "works out some 800 features of each series, and hands copies of the rows to its processes.",
         "from tsfresh.feature_extraction import MinimalFCParameters\n\n"
-        "{to} = {function}({a0}, default_fc_parameters=MinimalFCParameters(), n_jobs=2)  # and your column_id",
+        "{to} = {function}({a0}, default_fc_parameters=MinimalFCParameters(), n_jobs=2)  # and your column_id, y",
         Case("from tsfresh import extract_features", "X = extract_features(df)", says=("MinimalFCParameters()",)),
-        without("default_fc_parameters"),
+        without("default_fc_parameters", "kind_to_fc_parameters"),
         silent=(Case("from tsfresh import extract_features", "X = extract_features(df, default_fc_parameters=p)"),),
     ),
     LesserWay(
         ("tsfresh.utilities.dataframe_functions.roll_time_series",),
         "Roll shorter windows, further apart: max_timeshift, rolling_direction",
         "writes each row once for each window that it is in.",
-        "{to} = roll_time_series({a0}, column_id='id', column_sort='time', max_timeshift=50, rolling_direction=10)",
+        "{to} = {function}({a0}, column_id='id', column_sort='time', max_timeshift=50, rolling_direction=10)",
         Case(
             "from tsfresh.utilities.dataframe_functions import roll_time_series",
             "w = roll_time_series(df, column_id='id')",
@@ -127,8 +127,8 @@ WAYS = (
     LesserWay(
         ("scanpy.pp.scale", "scanpy.pp.regress_out"),
         "Take the genes that vary most first, and scale without a mean: zero_center=False",
-        "writes all zeros of the sparse matrix, in numbers of eight bytes.",
-        "sc.pp.highly_variable_genes({a0}, n_top_genes=2000)\nadata = {a0}[:, {a0}.var.highly_variable].copy()\n"
+        "writes all zeros of a sparse matrix, too.",
+        "sc.pp.highly_variable_genes({a0}, n_top_genes=2000)\nadata = {of0}[:, {of0}.var.highly_variable].copy()\n"
         "sc.pp.scale(adata, zero_center=False, max_value=10)  # stays sparse",
         Case("import scanpy as sc", "sc.pp.scale(adata)", says=("n_top_genes=2000", "zero_center=False")),
         lambda call, death: not given(False, "zero_center", 1)(call, death),

@@ -91,8 +91,8 @@ WAYS = (
         "Ask for the last layer only: no output_hidden_states, no output_attentions",
         "gives what every layer makes: `output_hidden_states` a vector of each word in each layer, "
         "`output_attentions` a number for each pair of words in each head.",
-        "with torch.no_grad():\n    out = {owner}(**batch)  # without output_hidden_states, output_attentions\n"
-        "vectors = out.last_hidden_state.mean(1)  # or of one layer only: out.hidden_states[-2].mean(1), kept alone",
+        "with torch.no_grad():\n    out = {owner}.base_model(**batch)  # no output_hidden_states, output_attentions\n"
+        "vectors = out.last_hidden_state.mean(1)  # of each text; of another layer: keep that one alone",
         Case(_TRANSFORMERS, "out = m(**batch, output_hidden_states=True)", says=("out.last_hidden_state",)),
         _asks_for_layers,
         silent=(Case(_TRANSFORMERS, "out = m(**batch)"),),
@@ -113,7 +113,7 @@ WAYS = (
         (".()",),
         "Make one picture at a time, with attention in slices: enable_attention_slicing",
         "works on all pictures of `num_images_per_prompt` at once.",
-        "{owner}.enable_attention_slicing()\n{owner}.enable_vae_slicing()  # the pictures are decoded one by one\n"
+        "{owner}.enable_attention_slicing()\n{owner}.vae.enable_slicing()  # the pictures are decoded one by one\n"
         "pictures = [{owner}({a0}).images[0] for _ in range(4)]  # one at a time",
         Case(
             "from diffusers import StableDiffusionPipeline\np = StableDiffusionPipeline.from_pretrained('a')",
@@ -156,10 +156,11 @@ WAYS = (
         silent=(Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(f, writer_batch_size=50)"),),
     ),
     LesserWay(
-        (".add", ".train_and_add"),
+        (".add",),
         "Keep the vectors as bytes, in groups: index_factory('IVF1024,SQ8')",
         "keeps all vectors in full: four bytes for each number.",
-        "import faiss\n\nindex = faiss.index_factory({a0}.shape[1], 'IVF1024,SQ8')  # a byte for each number\n"
+        "import faiss\n\nindex = faiss.index_factory({of0}.shape[1], 'IVF1024,SQ8')  # a byte for each number\n"
+        "# inner products: a third argument, faiss.METRIC_INNER_PRODUCT\n"
         "index.train({of0}[::20])\nfor at in range(0, len({a0}), 100_000):\n    index.add({of0}[at : at + 100_000])",
         Case("import faiss\ni = faiss.IndexFlatL2(768)", "i.add(X)", says=("'IVF1024,SQ8'", "X[at : at + 100_000]")),
         made("faiss", "IndexFlatL2", "IndexFlatIP", "IndexHNSWFlat"),

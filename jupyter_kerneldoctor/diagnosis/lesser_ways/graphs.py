@@ -11,7 +11,7 @@ WAYS = (
         ("networkx.kamada_kawai_layout",),
         "Lay it out by springs, or draw the nodes with most edges only: spring_layout",
         "works out the length of the way between each pair of nodes.",
-        "few = {a0}.subgraph(sorted({a0}, key={a0}.degree, reverse=True)[:500])  # the 500 nodes with most edges\n"
+        "few = {of0}.subgraph(sorted({a0}, key={of0}.degree, reverse=True)[:500])  # the 500 nodes with most edges\n"
         "{to} = nx.spring_layout(few, iterations=50)  # knows edges only",
         Case(_NX, "p = nx.kamada_kawai_layout(G)", says=("p = nx.spring_layout(few", "G.degree")),
     ),
@@ -45,7 +45,7 @@ WAYS = (
         "Leave out the nodes with most edges, or multiply sparse matrices",
         "makes an edge for each pair that share something: a node of 10,000 edges alone gives 50 million.",
         "from networkx.algorithms import bipartite\n\n"
-        "few = {a0}.subgraph([n for n in {a0} if {a0}.degree(n) < 500])  # who has very many links says little\n\n"
+        "few = {of0}.subgraph([n for n in {a0} if {of0}.degree(n) < 500])  # who has very many links says little\n\n"
         "B = bipartite.biadjacency_matrix({a0}, nodes, dtype='int32')  # or sparse: how many links two nodes share\n"
         "shared = B @ B.T",
         Case(_NX, "L = nx.line_graph(G)", says=("G.degree(n) < 500",)),
@@ -60,7 +60,7 @@ WAYS = (
         ),
         "Score only pairs with a neighbour in common, one after the other",
         "goes through each pair of nodes without an edge, and all of them are kept.",
-        "import heapq\n\naround = lambda u: {{w for v in {a0}[u] for w in {a0}[v]}} - set({a0}[u])  # two steps away\n"
+        "import heapq\n\naround = lambda u: {{w for v in {of0}[u] for w in {of0}[v]}} - set({of0}[u])  # two steps\n"
         "pairs = ((u, w) for u in {a0} for w in around(u) if u < w)\n"
         "best = heapq.nlargest(1000, nx.jaccard_coefficient({a0}, pairs), key=lambda one: one[2])  # with your score",
         Case(
@@ -73,7 +73,7 @@ WAYS = (
         ("networkx.draw", "networkx.draw_networkx", "networkx.draw_networkx_edges", "networkx.draw_spring"),
         "Draw the edges as lines, without arrows and names: arrows=False, with_labels=False",
         "makes an arrow of some kilobytes for each edge of a directed graph, and a text for each name.",
-        "few = {a0}.subgraph(sorted({a0}, key={a0}.degree, reverse=True)[:1000])  # those with most edges\n"
+        "few = {of0}.subgraph(sorted({a0}, key={of0}.degree, reverse=True)[:1000])  # those with most edges\n"
         "nx.draw_networkx(few, arrows=False, with_labels=False, node_size=5, width=0.2)  # all edges in one collection",
         Case(_NX, "nx.draw(G)", says=("nx.draw_networkx(few, arrows=False",)),
         lambda call, death: not given(False, "arrows")(call, death),

@@ -9,6 +9,7 @@ WAYS = (
         (".texts_to_matrix", ".sequences_to_matrix"),
         "Give the numbers of the words to an Embedding, not a column for each word: texts_to_sequences",
         "makes a column of eight bytes for each word of the vocabulary, nearly all of them zero.",
+        "import keras\n\n"
         "rows = tokenizer.texts_to_sequences(texts)  # Tokenizer(num_words=10_000): only the most frequent\n"
         "X = keras.utils.pad_sequences(rows, maxlen=200)  # 200 numbers for each text, for an Embedding layer",
         Case(
@@ -22,7 +23,7 @@ WAYS = (
         (".adapt",),
         "Learn the words of a sample: adapt(ds.take(1000))",
         "keeps every word and every group of words of `ngrams` before it cuts the list to `max_tokens`.",
-        "ds = tf.data.Dataset.from_tensor_slices({a0}).batch(256)\n"
+        "ds = tf.data.Dataset.from_tensor_slices({a0}).batch(256)  # where it is no Dataset yet\n"
         "{owner}.adapt(ds.take(1000))  # 1,000 batches; with fewer ngrams, the list is much shorter",
         Case(
             "from keras.layers import TextVectorization\nv = TextVectorization(ngrams=3)",
@@ -141,7 +142,7 @@ WAYS = (
         "for part in soundfile.blocks({a0}, blocksize=60 * rate, dtype='float32'):\n"
         "    ...  # a minute; torchaudio.load({a0}, frame_offset=at, num_frames=60 * rate)",
         Case("import soundfile as sf", "x, rate = sf.read('a.wav')", says=("soundfile.blocks('a.wav'",)),
-        without("frames", "num_frames", "frame_offset", "start"),
+        without("frames", "num_frames", "frame_offset", "start", 1),
         silent=(Case("import soundfile as sf", "x, rate = sf.read('a.wav', frames=1000)"),),
     ),
     LesserWay(

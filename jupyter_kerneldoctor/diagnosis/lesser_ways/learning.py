@@ -221,7 +221,7 @@ WAYS = (
         ),
     ),
     LesserWay(
-        ("torch.nn.functional.unfold", "tensorflow.image.extract_patches"),
+        ("torch.nn.functional.unfold",),
         "Let a convolution or a pooling go over the picture: no copies of its patches",
         "copies each pixel as often as a patch has pixels.",
         "out = torch.nn.functional.conv2d({a0}, weight)  # a sum over each patch; avg_pool2d for its mean\n\n"

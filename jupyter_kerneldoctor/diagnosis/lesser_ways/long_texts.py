@@ -27,7 +27,7 @@ WAYS = (
         (".()",),
         "Give it one paragraph after the other: nlp.pipe, without what you do not use",
         "makes tables of vectors for the whole text: about a gigabyte for 100,000 letters with parser and names.",
-        "paragraphs = {a0}.split('\\n\\n')\n"
+        "paragraphs = {of0}.split('\\n\\n')\n"
         "for doc in {owner}.pipe(paragraphs, disable=['parser', 'ner'], batch_size=50):\n"
         "    ...  # keep words of it, not `doc`",
         Case("import spacy\nnlp = spacy.load('en')", "doc = nlp(book)", says=("book.split(", "nlp.pipe(paragraphs")),
@@ -117,7 +117,7 @@ WAYS = (
         ),
     ),
     LesserWay(
-        ("struct.unpack", "struct.iter_unpack"),
+        ("struct.unpack",),
         "See the bytes as an array: np.frombuffer",
         "makes a Python object of each number.",
         "{to} = np.frombuffer({a1}, dtype='<f4')  # no copy: with the type that your format says",

@@ -8,14 +8,25 @@ from ..death import Death
 from .conditions import both, given, made, of_many_rows, without
 from .way import LesserWay
 
+_MATRICES = 10
 _FITS = (".fit", ".fit_transform", ".fit_predict")
 _KERNEL_MACHINES = ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM")
 
 
-def _has_own_kernel(call: Call, _death: Death) -> bool:
+def _has_own_kernel(call: Call, death: Death) -> bool:
     """Whether a kernel is a function, so that it is worked out for all pairs before the fit."""
     kernel = call.argument("kernel")
-    return isinstance(kernel, ast.Name | ast.Lambda | ast.Attribute)
+    if not isinstance(kernel, ast.Name):
+        return isinstance(kernel, ast.Lambda)
+    is_own = death.code.definition(kernel, call.scope) is not None
+    return is_own or death.code.qualified(kernel, call.scope) is not None
+
+
+def _of_many_columns(call: Call, death: Death) -> bool:
+    """Whether a number for each pair of columns may explain the missing memory, with ten such matrices."""
+    value = death.values.of(call.node.args[0], call.scope) if call.node.args else None
+    columns = value.shape[1] if value is not None and len(value.shape) > 1 else None
+    return columns is None or columns * columns * 8 * _MATRICES >= (death.memory.missing_bytes or 0) // _MATRICES
 
 
 WAYS = (
@@ -68,9 +79,16 @@ WAYS = (
         "from sklearn.kernel_approximation import Nystroem\nfrom sklearn.linear_model import SGDClassifier\n\n"
         "Z = Nystroem(kernel=your_kernel, n_components=300).fit_transform({a0})  # it gets one pair of rows a time\n"
         "model = SGDClassifier().fit(Z, y)  # SGDRegressor for numbers, SGDOneClassSVM without y",
-        Case("from sklearn.svm import SVC\nm = SVC(kernel=k)", "m.fit(X, y)", says=("Nystroem(kernel=your_kernel",)),
+        Case(
+            "from sklearn.svm import SVC\ndef k(a, b):\n    return a @ b.T\nm = SVC(kernel=k)",
+            "m.fit(X, y)",
+            says=("Nystroem(kernel=your_kernel",),
+        ),
         both(of_many_rows, made("sklearn", *_KERNEL_MACHINES, told=_has_own_kernel, parts=True)),
-        silent=(Case("from sklearn.svm import OneClassSVM", "OneClassSVM(kernel='rbf').fit(X)"),),
+        silent=(
+            Case("from sklearn.svm import OneClassSVM", "OneClassSVM(kernel='rbf').fit(X)"),
+            Case("from sklearn.svm import OneClassSVM\nname = 'linear'\nm = OneClassSVM(kernel=name)", "m.fit(X)"),
+        ),
     ),
     LesserWay(
         _FITS,
@@ -110,7 +128,10 @@ WAYS = (
             "g.fit(X)",
             says=("covariance_type='diag').fit(X)",),
         ),
-        made("sklearn", "GaussianMixture", "BayesianGaussianMixture", told=without("covariance_type"), parts=True),
+        both(
+            _of_many_columns,
+            made("sklearn", "GaussianMixture", "BayesianGaussianMixture", told=without("covariance_type"), parts=True),
+        ),
         silent=(
             Case("from sklearn.mixture import GaussianMixture", "GaussianMixture(9, covariance_type='diag').fit(X)"),
         ),
@@ -122,12 +143,21 @@ WAYS = (
         "from sklearn.decomposition import PCA\n\n"
         "few = PCA(n_components=100, svd_solver='randomized').fit_transform({a0})\nmodel.fit(few)  # 100 x 100 numbers",
         Case("from sklearn.covariance import LedoitWolf\nc = LedoitWolf()", "c.fit(X)", says=("PCA(n_components=100",)),
-        made(
-            "sklearn",
-            *("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance", "MinCovDet", "EllipticEnvelope"),
-            *("GraphicalLasso", "GraphicalLassoCV", "QuadraticDiscriminantAnalysis"),
-            *("ARDRegression", "LassoLars", "LassoLarsIC"),
-            parts=True,
+        both(
+            _of_many_columns,
+            made(
+                "sklearn",
+                *("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance", "MinCovDet", "EllipticEnvelope"),
+                *("GraphicalLasso", "GraphicalLassoCV", "QuadraticDiscriminantAnalysis"),
+                *("ARDRegression", "LassoLars", "LassoLarsIC"),
+                parts=True,
+            ),
+        ),
+        silent=(
+            Case(
+                "import numpy as np\nfrom sklearn.covariance import OAS\nX = np.ones((9_000_000, 4))",
+                "c = OAS().fit(X)",
+            ),
         ),
     ),
 )

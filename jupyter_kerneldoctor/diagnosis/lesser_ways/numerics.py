@@ -42,7 +42,7 @@ WAYS = (
         tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("pinv", "lstsq")),
         "Solve the small system of the columns",
         "makes more matrices as large as the whole.",
-        "G = {a0}.T @ {a0}  # columns x columns only\nx = np.linalg.solve(G, {a0}.T @ b)  # some digits less exact",
+        "G = {of0}.T @ {a0}  # columns x columns only\nx = np.linalg.solve(G, {of0}.T @ b)  # some digits less exact",
         Case("import numpy as np", "w = np.linalg.pinv(X) @ y", says=("X.T @ X",)),
     ),
     LesserWay(

@@ -1,6 +1,7 @@
 """Pages, maps and reports: what a browser gets, and documents that are opened whole."""
 
 from ..case import Case
+from .conditions import without
 from .way import LesserWay, is_made_by
 
 WAYS = (
@@ -48,6 +49,8 @@ WAYS = (
             "G = ox.graph_from_place('Germany')",
             says=("graph_from_place('Germany', custom_filter=",),
         ),
+        without("custom_filter"),
+        silent=(Case("import osmnx as ox", "G = ox.graph_from_place('Ulm', custom_filter=f)"),),
     ),
     LesserWay(
         (".add_edge",),

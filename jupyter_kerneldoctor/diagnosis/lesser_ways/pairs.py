@@ -87,12 +87,12 @@ WAYS = (
         "makes a number for each pair of texts.",
         "from rapidfuzz import process\n\nfor text in {a0}:\n"
         "    best = process.extract(text, {a1}, limit=5, score_cutoff=80)  # with your scorer\n"
-        "# or a quarter of the table: process.cdist(..., dtype='uint8')",
+        "# or a quarter of the table: process.cdist(..., dtype=np.uint8)",
         Case("from rapidfuzz import process", "s = process.cdist(a, b)", says=("process.extract(text, b, limit=5",)),
         lambda call, _death: len(call.node.args) == 2,
     ),
     LesserWay(
-        (".full",),
+        (".full", ".index"),
         "Compare only rows that share something: block, sortedneighbourhood",
         "makes all pairs of rows.",
         "indexer = recordlinkage.Index()\nindexer.block('city')  # only pairs that share this; or\n"
@@ -100,10 +100,11 @@ WAYS = (
         Case(
             "import recordlinkage\nindexer = recordlinkage.Index()",
             "indexer.full()\npairs = indexer.index(a, b)",
-            line=1,
+            line=2,
             says=("indexer.block('city')",),
         ),
-        made("recordlinkage"),
+        lambda call, death: bool(made("recordlinkage")(call, death)) and death.code.has_text(".full()"),
+        silent=(Case("import recordlinkage\ni = recordlinkage.Index()\ni.block('city')", "pairs = i.index(a, b)"),),
     ),
     LesserWay(
         (".execute",),
@@ -115,7 +116,7 @@ WAYS = (
             "z, s = ok.execute('grid', gx, gy)",
             says=("ok.execute('grid', x, y, backend='loop'",),
         ),
-        both(made("pykrige"), without("backend", "n_closest_points")),
+        both(made("pykrige", "OrdinaryKriging"), without("backend", "n_closest_points")),
         silent=(
             Case(
                 "from pykrige.ok import OrdinaryKriging\nok = OrdinaryKriging(x, y, z)",
@@ -159,20 +160,7 @@ WAYS = (
         of_many_rows,
     ),
     LesserWay(
-        (".evaluate", ".pdf", ".logpdf"),
-        "Ask for the density of some points at a time",
-        "works out a number for each pair of a point that is asked for and one that is known.",
-        "parts = [{function}(points[:, at : at + 1000]) for at in range(0, points.shape[1], 1000)]\n"
-        "{to} = np.concatenate(parts)  # points: {a0}, as dimensions x points; of a sample of the data it is as smooth",
-        Case(
-            "from scipy import stats\nk = stats.gaussian_kde(x)",
-            "d = k.evaluate(grid)",
-            says=("k.evaluate(points[:, at : at + 1000])",),
-        ),
-        made("scipy", "gaussian_kde"),
-    ),
-    LesserWay(
-        (".()", "scipy.interpolate.barycentric_interpolate", "scipy.interpolate.krogh_interpolate"),
+        (".()", "scipy.interpolate.barycentric_interpolate"),
         "Go from point to point: CubicSpline, PchipInterpolator",
         "works out a number for each pair of a point that is asked for and one that is known.",
         "from scipy.interpolate import CubicSpline\n\n"
@@ -183,20 +171,19 @@ WAYS = (
             "z = f(t)",
             says=("CubicSpline(x, y)", "z = f(t)"),
         ),
-        lambda call, death: (
-            call.name != ".()" or made("scipy", "BarycentricInterpolator", "KroghInterpolator")(call, death)
-        ),
+        lambda call, death: call.name != ".()" or made("scipy", "BarycentricInterpolator")(call, death),
     ),
     LesserWay(
         (
             *(f"scipy.spatial.{name}" for name in ("Delaunay", "ConvexHull", "Voronoi")),
             *("scipy.interpolate.LinearNDInterpolator", "scipy.interpolate.CloughTocher2DInterpolator"),
         ),
-        "Take fewer dimensions or fewer points",
+        "Take fewer points or fewer dimensions",
         "makes triangles between the points; with each dimension there are several times as many.",
         "from sklearn.decomposition import PCA\n"
         "from scipy.interpolate import NearestNDInterpolator, RBFInterpolator\n\n"
-        "few = PCA(n_components=3).fit_transform({a0})[::10]  # three dimensions, every tenth point\n"
+        "few = {of0}[::10]  # every tenth point; of more than three columns:\n"
+        "few = PCA(n_components=3).fit_transform(few)\n\n"
         "f = RBFInterpolator(points, values, neighbors=30)  # to interpolate: no triangles; or NearestNDInterpolator",
         Case("from scipy.spatial import ConvexHull", "h = ConvexHull(X)", says=("PCA(n_components=3)",)),
     ),
@@ -204,8 +191,8 @@ WAYS = (
         tuple(f"scipy.sparse.csgraph.{name}" for name in ("dijkstra", "shortest_path", "johnson", "bellman_ford")),
         "Start from some nodes at a time: indices",
         "makes a number for each pair of nodes.",
-        "for at in range(0, {a0}.shape[0], 100):\n"
-        "    part = {function}({a0}, indices=range(at, min(at + 100, {a0}.shape[0])))  # a hundred nodes\n"
+        "for at in range(0, {of0}.shape[0], 100):\n"
+        "    part = {function}({a0}, indices=range(at, min(at + 100, {of0}.shape[0])))  # a hundred nodes\n"
         "    ...  # keep what is needed of these hundred rows",
         Case("from scipy.sparse.csgraph import dijkstra", "D = dijkstra(G)", says=("dijkstra(G, indices=range(at",)),
         without("indices"),
@@ -214,7 +201,7 @@ WAYS = (
     LesserWay(
         (
             *(f"qiskit.quantum_info.{name}{more}" for name in _QUANTUM for more in ("", ".from_instruction")),
-            *("qiskit.quantum_info.Operator.from_circuit"),
+            "qiskit.quantum_info.Operator.from_circuit",
         ),
         "Sample the circuit without its whole state: method='matrix_product_state'",
         "keeps a number for each state of all qubits, 16 bytes; an operator or density for each pair of states.",

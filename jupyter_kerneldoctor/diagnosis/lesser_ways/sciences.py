@@ -1,7 +1,20 @@
 """Files of the sciences: pictures of the sky, maps, cells, clouds of points, sequences, packets."""
 
 from ..case import Case
+from ..code.literals import number
+from ..code.notebook import Call
+from ..death import Death
+from .conditions import given, without
 from .way import LesserWay, is_made_by
+
+_COARSE = 8
+
+
+def _of_fine_cells(call: Call, _death: Death) -> bool:
+    """Whether the cells may be smaller than those that are proposed."""
+    resolution = call.argument("res", 1)
+    return resolution is None or (number(resolution) or _COARSE + 1) > _COARSE
+
 
 WAYS = (
     LesserWay(
@@ -19,6 +32,8 @@ WAYS = (
         "part = {owner}.ReadAsArray(0, 0, 4096, 4096)  # a window: from column, row; columns, rows\n"
         "small = {owner}.ReadAsArray(buf_xsize=2000, buf_ysize=2000)  # or the whole, coarser",
         Case("from osgeo import gdal\nd = gdal.Open('a.tif')", "a = d.ReadAsArray()", says=("d.ReadAsArray(0, 0",)),
+        lambda call, _death: not call.node.args and not call.node.keywords,
+        silent=(Case("from osgeo import gdal\nd = gdal.Open('a.tif')", "a = d.ReadAsArray(0, 0, 512, 512)"),),
     ),
     LesserWay(
         ("scanpy.read_h5ad", "anndata.read_h5ad"),
@@ -39,15 +54,27 @@ WAYS = (
         Case("import laspy", "c = laspy.read('a.las')", says=("laspy.open('a.las')", "chunk_iterator")),
     ),
     LesserWay(
-        ("obspy.read", "mne.io.read_raw_edf", "mne.io.read_raw_fif", "mne.io.read_raw_bdf"),
-        "Read some hours only, at a lower rate",
-        "reads the whole recording as numbers of eight bytes.",
-        "{to} = obspy.read({a0}, starttime=t, endtime=t + 3600)  # ObsPy: an hour; headonly=True shows what there is\n"
-        "# MNE: preload=False, then raw.crop(0, 600).load_data(); raw.pick(['EEG 001']); raw.resample(100)",
-        Case("import obspy", "st = obspy.read('*.mseed')", says=("starttime=t", "preload=False")),
+        ("obspy.read",),
+        "Read some hours only: starttime, endtime",
+        "reads the whole recording.",
+        "t = obspy.UTCDateTime('2024-01-01')  # your first hour\n"
+        "{to} = obspy.read({a0}, starttime=t, endtime=t + 3600)  # ObsPy: an hour; headonly=True shows what there is",
+        Case("import obspy", "st = obspy.read('*.mseed')", says=("starttime=t",)),
+        without("starttime", "headonly"),
+        silent=(Case("import obspy", "st = obspy.read('a.mseed', starttime=t, endtime=t + 9)"),),
     ),
     LesserWay(
-        ("SimpleITK.ReadImage", "SimpleITK.GetArrayFromImage", "pydicom.dcmread"),
+        ("mne.io.read_raw_edf", "mne.io.read_raw_fif", "mne.io.read_raw_bdf"),
+        "Read some minutes and channels only, at a lower rate: preload=False, crop",
+        "reads the whole recording as numbers of eight bytes with `preload=True`.",
+        "{to} = {function}({a0}, preload=False).crop(0, 600)  # ten minutes\n"
+        "{to}.pick(['EEG 001']).load_data().resample(100)  # with your channels",
+        Case("import mne", "raw = mne.io.read_raw_fif('a.fif', preload=True)", says=("raw.pick(['EEG 001'])",)),
+        given(True, "preload"),
+        silent=(Case("import mne", "raw = mne.io.read_raw_fif('a.fif')"),),
+    ),
+    LesserWay(
+        ("SimpleITK.ReadImage", "SimpleITK.GetArrayFromImage"),
         "Read some slices only, as they are stored",
         "unpacks the whole volume.",
         "reader = sitk.ImageFileReader()\nreader.SetFileName(path)\nreader.ReadImageInformation()\n"
@@ -60,7 +87,7 @@ WAYS = (
         "Take one packet after the other: PcapReader",
         "keeps an object of each packet, many times its size.",
         "from scapy.all import PcapReader\n\nwith PcapReader({a0}) as packets:\n    for packet in packets:\n"
-        "        ...  # count it, or keep the fields that you need",
+        "        ...  # count it, or keep the fields that you need; pyshark: FileCapture(path, keep_packets=False)",
         Case("from scapy.all import rdpcap", "p = rdpcap('a.pcap')", says=("PcapReader('a.pcap')",)),
     ),
     LesserWay(
@@ -72,12 +99,14 @@ WAYS = (
         Case("from Bio import SeqIO", "d = SeqIO.to_dict(SeqIO.parse(p, 'fasta'))", says=("d = SeqIO.index(",)),
     ),
     LesserWay(
-        ("h3.polyfill", "h3.polygon_to_cells", "h3.geo_to_cells"),
+        ("h3.polygon_to_cells", "h3.geo_to_cells"),
         "Take a coarser resolution: each step has a seventh of the cells",
         "makes a text for each cell: seven times as many with each step.",
         "cells = {function}({a0}, 8)  # a cell of 0.7 km²; 15 has cells of one square metre\n"
         "cells = h3.compact_cells(cells)  # and one cell in place of seven that fill it",
         Case("import h3", "c = h3.polygon_to_cells(area, 15)", says=("h3.polygon_to_cells(area, 8)",)),
+        _of_fine_cells,
+        silent=(Case("import h3", "c = h3.polygon_to_cells(area, 6)"),),
     ),
     LesserWay(
         (".dissolve", ".unary_union", ".union_all", ".buffer"),
@@ -89,15 +118,5 @@ WAYS = (
             "import geopandas as gpd\ng = gpd.read_file('a')", "d = g.dissolve(by='k')", says=("g.geometry.simplify(",)
         ),
         is_made_by("geopandas.read_file", "geopandas.GeoDataFrame", "geopandas.read_parquet"),
-    ),
-    LesserWay(
-        (".knnMatch", ".match"),
-        "Match fewer features, with FLANN: nfeatures",
-        "compares each feature of the one picture with each of the other.",
-        "sift = cv2.SIFT_create(nfeatures=2000)  # the strongest; ORB_create(2000) is smaller\n"
-        "matcher = cv2.FlannBasedMatcher(dict(algorithm=1, trees=5), dict(checks=50))\n"
-        "pairs = matcher.knnMatch({a0}, {a1}, k=2)",
-        Case("import cv2\nm = cv2.BFMatcher()", "p = m.knnMatch(a, b, k=2)", says=("matcher.knnMatch(a, b, k=2)",)),
-        is_made_by("cv2.BFMatcher", "cv2.BFMatcher_create", "cv2.DescriptorMatcher_create"),
     ),
 )

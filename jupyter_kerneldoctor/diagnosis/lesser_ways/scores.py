@@ -6,8 +6,7 @@ from .way import LesserWay
 
 _CALLED = (".update", ".()", ".compute", ".forward")
 _OF_PICTURES = (
-    *("UniversalImageQualityIndex", "SpectralAngleMapper", "ErrorRelativeGlobalDimensionlessSynthesis"),
-    *("SpectralDistortionIndex", "RelativeAverageSpectralError"),
+    *("ErrorRelativeGlobalDimensionlessSynthesis", "SpectralDistortionIndex", "RelativeAverageSpectralError"),
 )
 
 WAYS = (
@@ -16,10 +15,10 @@ WAYS = (
         "Score each batch, and keep the mean of the scores only: MeanMetric",
         "keeps all pictures of all batches until `compute`.",
         "from torchmetrics import MeanMetric\nfrom torchmetrics.functional.image import (  # or that of your metric\n"
-        "    universal_image_quality_index,\n)\n\nmean = MeanMetric()\n"
-        "mean.update(universal_image_quality_index(preds, target))  # for each batch\nprint(mean.compute())",
+        "    spectral_distortion_index,\n)\n\nmean = MeanMetric()\n"
+        "mean.update(spectral_distortion_index(preds, target))  # for each batch\nprint(mean.compute())",
         Case(
-            "from torchmetrics.image import UniversalImageQualityIndex\nm = UniversalImageQualityIndex()",
+            "from torchmetrics.image import SpectralDistortionIndex\nm = SpectralDistortionIndex()",
             "for x, y in loader:\n    m.update(net(x), y)",
             says=("MeanMetric()",),
         ),
@@ -59,13 +58,13 @@ WAYS = (
         "keeps the features of all pictures until `compute`.",
         "from torchmetrics.image.kid import KernelInceptionDistance\n\n"
         "metric = KernelInceptionDistance(feature=192, subset_size=50)  # 192 numbers a picture in place of 2,048\n"
-        "# FrechetInceptionDistance keeps sums only, however many pictures come",
+        "# comparable among themselves only; FrechetInceptionDistance keeps sums, however many pictures come",
         Case(
             "from torchmetrics.image.kid import KernelInceptionDistance\nm = KernelInceptionDistance()",
             "for x in loader:\n    m.update(x, real=True)",
             says=("feature=192",),
         ),
-        made("torchmetrics", "KernelInceptionDistance", "InceptionScore", told=without("feature", 0)),
+        made("torchmetrics", "KernelInceptionDistance", told=without("feature", 0)),
     ),
     LesserWay(
         ("sklearn.metrics.confusion_matrix",),
@@ -82,7 +81,7 @@ WAYS = (
         ("sklearn.model_selection.cross_validate",),
         "Keep the scores, not the models: return_estimator=False",
         "keeps a whole model of each part with `return_estimator=True`.",
-        "{to} = cross_validate(model, {a1}, y, return_estimator=False)  # with your other arguments: scores only",
+        "{to} = {function}({a0}, {a1}, y, return_estimator=False)  # with your other arguments: scores only",
         Case(
             "from sklearn.model_selection import cross_validate",
             "r = cross_validate(model, X, y, return_estimator=True)",

@@ -1,28 +1,48 @@
 """Statistics: models with a state for each season, draws, itemsets, and samples without replacement."""
 
 import ast
+from collections.abc import Mapping
 
 from ..case import Case
 from ..code.calls import last_name
+from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
+from .conditions import given
 from .way import LesserWay
 
-
-def _without_putting_back(call: Call, _death: Death) -> bool:
-    replaced = call.argument("replace", 2)
-    is_whole = call.name.endswith("permutation")
-    return is_whole or (isinstance(replaced, ast.Constant) and replaced.value is False)
+_FEW = 20
 
 
-def _from_a_list(call: Call, _death: Death) -> bool:
-    given = call.argument("population", 0)
-    return isinstance(given, ast.Call) and last_name(given.func) == "list"
+def _without_putting_back(call: Call, death: Death) -> bool:
+    """Whether a few are drawn, each at most once, also as the beginning of them all in another order."""
+    if not call.name.endswith("permutation"):
+        return given(False, "replace", 2)(call, death) is True
+    shuffled = call.scope.assigned_by(call.node)
+    parts = [one for one in call.scope.nodes if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)]
+    return any(one.value is call.node or getattr(one.value, "id", None) in shuffled for one in parts)
+
+
+def _has_a_season(call: Call, _death: Death) -> bool:
+    return call.argument(*(("m",) if call.name.startswith("pmdarima.") else ("seasonal_order", 3))) is not None
+
+
+def _asks_for_many(call: Call, _death: Death) -> bool:
+    """Whether more vectors may be asked for than are proposed; 6 where no number is given."""
+    many = call.argument("k", 1)
+    return many is not None and (number(many) or _FEW + 1) > _FEW
+
+
+def _from_a_list(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    match call.argument("population", 0):
+        case ast.Call(func=ast.Name(id="list"), args=[ast.Call() as numbers]) if last_name(numbers.func) == "range":
+            return {"numbers": call.scope.segment(numbers)}
+    return False
 
 
 WAYS = (
     LesserWay(
-        ("mlxtend.frequent_patterns.apriori", "mlxtend.frequent_patterns.association_rules"),
+        ("mlxtend.frequent_patterns.apriori",),
         "Ask for what is frequent: fpgrowth, a higher min_support, max_len",
         "tries all sets of items that are frequent enough: the lower the bound, the more by far.",
         "from mlxtend.frequent_patterns import fpgrowth\n\n"
@@ -47,6 +67,8 @@ WAYS = (
             "m = SARIMAX(y, seasonal_order=(1, 1, 1, 8760)).fit()",
             says=("y.resample('D').mean()", "low_memory=True"),
         ),
+        _has_a_season,
+        silent=(Case("from statsmodels.tsa.arima.model import ARIMA", "m = ARIMA(y, order=(1, 0, 1)).fit()"),),
     ),
     LesserWay(
         ("pymc.sample", "pymc3.sample", "pymc.sample_posterior_predictive"),
@@ -67,32 +89,36 @@ WAYS = (
     LesserWay(
         ("numpy.random.choice", "numpy.random.permutation"),
         "Draw without a list of all: default_rng().choice, random.sample(range(n), k)",
-        "shuffles all numbers to give a few of them.",
+        "shuffles all of them to give a few.",
         "rng = np.random.default_rng()\n{to} = rng.choice({a0}, k, replace=False)  # memory for k numbers only\n\n"
         "import random\n\nsome = random.sample(range(10**10), k)  # or without NumPy: a range takes no memory",
         Case("import numpy as np", "i = np.random.choice(10**9, 10, replace=False)", says=("rng.choice(10**9, k",)),
         _without_putting_back,
+        silent=(Case("import numpy as np", "order = np.random.permutation(n)\nx = x[order]", line=1),),
     ),
     LesserWay(
         ("random.sample", "random.choices"),
         "Draw from the range itself: random.sample(range(n), k)",
         "is given a list of all that can be drawn.",
-        "import random\n\n{to} = random.sample(range(n), k)  # a range takes no memory",
-        Case("import random", "s = random.sample(list(range(n)), 10)", says=("random.sample(range(n), k)",)),
+        "{to} = {function}({numbers}, k=k)  # a range takes no memory",
+        Case("import random", "s = random.sample(list(range(n)), 10)", says=("random.sample(range(n), k=k)",)),
         _from_a_list,
+        silent=(Case("import random", "s = random.sample(list(words), 10)"),),
     ),
     LesserWay(
         ("scipy.sparse.linalg.inv",),
         "Solve the equations: the inverse of a sparse matrix is full",
         "makes a matrix in which hardly anything is zero.",
-        "from scipy.sparse.linalg import splu\n\nsolve = splu({a0}.tocsc()).solve  # once\nx = solve(b)  # for each b",
+        "from scipy.sparse.linalg import splu\n\nsolve = splu({of0}.tocsc()).solve  # once\nx = solve(b)  # for each b",
         Case("from scipy.sparse.linalg import inv", "B = inv(A)", says=("splu(A.tocsc()).solve",)),
     ),
     LesserWay(
         ("scipy.sparse.linalg.eigsh", "scipy.sparse.linalg.eigs", "scipy.sparse.linalg.svds"),
         "Ask for fewer vectors: k, and a smaller ncv",
         "keeps `ncv` vectors as long as the matrix, by default twice as many as `k`.",
-        "values, vectors = {function}({a0}, k=20, ncv=41)  # the largest twenty",
+        "found = {function}({a0}, k=20, ncv=41)  # the largest twenty",
         Case("from scipy.sparse.linalg import eigsh", "v = eigsh(A, k=5000)", says=("eigsh(A, k=20, ncv=41)",)),
+        _asks_for_many,
+        silent=(Case("from scipy.sparse.linalg import eigsh", "v = eigsh(A, k=6)"),),
     ),
 )

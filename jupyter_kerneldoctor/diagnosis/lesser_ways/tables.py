@@ -181,14 +181,6 @@ WAYS = (
         _by_rows,
     ),
     LesserWay(
-        ("pandas.DataFrame.corr", "pandas.DataFrame.cov"),
-        "Correlate with one column, or fewer columns",
-        "makes a number for each pair of columns.",
-        "{table}.corrwith({table}['target'])  # with one column\n\n"
-        "few = {table}.loc[:, {table}.var().nlargest(500).index].astype('float32')  # or those that vary most",
-        Case(_FRAME, "c = df.corr()", says=("df.corrwith(df['target'])",)),
-    ),
-    LesserWay(
         (".agg", ".apply", ".aggregate"),
         "Sum up each group; lists of its values take many times the table",
         "makes a Python list of the values of each group.",

@@ -14,12 +14,18 @@ _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
 _WINDOWS = ("rolling", "expanding", "ewm")
 
 
+def _window_of(call: Call) -> str:
+    """Return what gave the object of a method: `rolling` of `df.rolling(50).corr()`."""
+    match call.node.func:
+        case ast.Attribute(value=ast.Call(func=ast.Attribute(attr=name))):
+            return name
+    return ""
+
+
 def _of_windows(call: Call, death: Death) -> bool:
     """Whether a matrix is worked out for each window: `df.rolling(50).corr()`."""
-    match call.node.func:
-        case ast.Attribute(value=ast.Call(func=ast.Attribute(attr=window))) if window in _WINDOWS:
-            return not call.node.args and not given(False, "pairwise")(call, death)
-    return False
+    is_single = call.argument("other", 0) is not None or given(False, "pairwise")(call, death)
+    return _window_of(call) in _WINDOWS and not is_single
 
 
 def _to_none(call: Call, death: Death) -> bool:
@@ -73,6 +79,20 @@ WAYS = (
         "{to} = {owner}.corr({table}['target'])  # with one column: as large as the table",
         Case(_FRAME, "c = df.rolling(50).corr()", says=("c = df.rolling(50).corr(df['target'])",)),
         _of_windows,
+        silent=(
+            Case(_FRAME, "c = df.rolling(50).corr(df['y'])"),
+            Case(_FRAME, "c = df.rolling(50).corr(other=df['y'])"),
+            Case(_FRAME, "c = df['x'].rolling(50).corr(df['y'])"),
+        ),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.corr", "pandas.DataFrame.cov"),
+        "Correlate with one column, or fewer columns",
+        "makes a number for each pair of columns.",
+        "{table}.corrwith({table}['target'])  # with one column\n\n"
+        "few = {table}.loc[:, {table}.var().nlargest(500).index].astype('float32')  # or those that vary most",
+        Case(_FRAME, "c = df.corr()", says=("df.corrwith(df['target'])",)),
+        lambda call, _death: _window_of(call) not in _WINDOWS,
     ),
     LesserWay(
         ("pandas.DataFrame.where", "pandas.DataFrame.replace", "pandas.DataFrame.mask"),
@@ -100,8 +120,8 @@ WAYS = (
         ("pandas.DataFrame.to_sql",),
         "Write some rows at a time: chunksize=10_000",
         "makes Python objects of all rows where no `chunksize` is given.",
-        "{owner}.to_sql({a0}, con, index=False, chunksize=10_000)  # with your other arguments, but no method='multi'",
-        Case(_FRAME, "df.to_sql('t', con)", says=("df.to_sql('t', con, index=False, chunksize=10_000)",)),
+        "{owner}.to_sql({a0}, con, chunksize=10_000)  # with your other arguments, but no method='multi'",
+        Case(_FRAME, "df.to_sql('t', con)", says=("df.to_sql('t', con, chunksize=10_000)",)),
         without("chunksize", 6),
         silent=(Case(_FRAME, "df.to_sql('t', con, chunksize=500)"),),
     ),

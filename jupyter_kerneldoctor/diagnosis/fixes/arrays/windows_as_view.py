@@ -25,6 +25,7 @@ _BY_BATCH = {
     ),
     **dict.fromkeys(
         ("keras", "tensorflow"),
+        "import keras\n\n"
         "ds = keras.utils.timeseries_dataset_from_array(  # or batch by batch, with the value behind each window\n"
         "    {series}[:-1], {series}[{width}:], sequence_length={width}, batch_size=64)",
     ),
@@ -81,10 +82,13 @@ class WindowsAsView(Fix):
             says=("sliding_window_view(data[:, 0], n, axis=0)", "X = windows[:-1]"),
         ),
         Case(
-            "import keras\n"
+            "import tensorflow as tf\n"
             + _LIST.replace("X.append(data[i - n:i, 0])", "part = data[i - n:i, 0]\n        X.append(part)"),
             "X, y = cut(data, 60)",
-            says=("sliding_window_view(data[:, 0], n, axis=0)", "timeseries_dataset_from_array"),
+            says=(
+                "sliding_window_view(data[:, 0], n, axis=0)",
+                "import keras\n\nds = keras.utils.timeseries_dataset_from_array",
+            ),
         ),
         Case(
             "import torch\nimport numpy as np",

@@ -13,7 +13,7 @@ _RATED = "import random\nseen = load()\npool = set(range(8000))"
 _DRAW = (
     "import random\n\nitems = list({pool})  # once\n\n"
     "def draw({key}, n):  # n of those that are not among its own, when they are needed: nothing is kept\n"
-    "    found = set()\n    while len(found) < n:\n        one = random.choice(items)\n"
+    "    found = set()\n    while len(found) < min(n, len(items) - len({own})):\n        one = random.choice(items)\n"
     "        if one not in {own}:\n            found.add(one)\n    return found"
 )
 
@@ -40,7 +40,13 @@ class DrawNegatives(Fix):
         Case(
             _RATED,
             "negatives = {u: pool - seen[u] for u in seen}",
-            says=("`pool - seen[u]`", "if one not in seen[u]:", "def draw(u, n)", "items = list(pool)"),
+            says=(
+                "`pool - seen[u]`",
+                "if one not in seen[u]:",
+                "def draw(u, n)",
+                "items = list(pool)",
+                "min(n, len(items) - len(seen[u]))",
+            ),
         ),
         Case(
             _RATED,

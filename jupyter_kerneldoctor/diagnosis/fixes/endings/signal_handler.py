@@ -19,6 +19,11 @@ _TOLD = (
     "signal.signal(signal.{signal}, lambda number, frame: ready.set())  # before anybody can send it\n"
     "ready.wait(timeout=60)"
 )
+_USED_UP = (
+    "import signal\n\ndef on_time_out(number, frame):\n    raise TimeoutError('the processor time is used up')\n\n"
+    "signal.signal(signal.SIGXCPU, on_time_out)  # before the work begins\n"
+    "try:\n    ...  # the work\nexcept TimeoutError:\n    ...  # save what there is: the next limit ends the kernel"
+)
 _BROKEN = (
     "import signal\nsignal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python has it: BrokenPipeError is raised\n"
     "try:\n    ...  # what writes\nexcept BrokenPipeError:\n    pass  # who read has enough"
@@ -66,6 +71,7 @@ class SignalHandler(Fix):
             becomes={1: "import signal as s\ns.signal(s.SIGPIPE, s.SIG_IGN)"},
             says=("BrokenPipeError in place of the dead kernel",),
         ),
+        Case("work()", signal="SIGXCPU", says=("signal.SIGXCPU, on_time_out", "except TimeoutError:")),
         Case("wait()", signal="SIGUSR1", says=("signal.SIGUSR1, lambda", "ready.wait")),
     ]
     SILENT = [Case("import signal\nsignal.alarm(1)", cause="killed-externally", signal="SIGTERM")]
@@ -95,7 +101,10 @@ class SignalHandler(Fix):
             title = "Get a TimeoutError in place of the dead kernel: install a handler for the signal"
             why = f"{told} Install one first, and turn the timer off when the work is done."
             yield Proposal((), why, title=title, snippet=_TIMED.format(signal=signal, timer=_TIMERS[signal]))
-        elif signal.startswith(("SIGUSR", "SIGRT", "SIGIO", "SIGXCPU")):
+        elif signal == "SIGXCPU":
+            title = "Get a TimeoutError in place of the dead kernel: install a handler for the signal"
+            yield Proposal((), f"{told} Install one first, and save what there is.", title=title, snippet=_USED_UP)
+        elif signal.startswith(("SIGUSR", "SIGRT", "SIGIO")):
             yield Proposal(
                 (), f"{told} Install one before who sends it is started.", snippet=_TOLD.format(signal=signal)
             )

@@ -30,6 +30,7 @@ class DoItWithLess(Fix):
 
     FIRES = [way.example for way in GENERAL]
     SILENT = [
+        *(case for way in GENERAL for case in way.silent),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "s = df.sort_values('a')\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\nx = np.ones(9)", "s = np.sort(x)"),
         Case("s = sorted(numbers)"),
