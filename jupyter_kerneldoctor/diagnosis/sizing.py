@@ -19,6 +19,7 @@ from .frameworks.whole_batch import WholeBatch, find_whole_batch
 from .frameworks.whole_steps import find_whole_step
 from .place import grew_in
 from .postmortem import Basis, ExpectedPeak
+from .trained_weights import fill_the_memory
 from .units import sentence, size
 from .unrolled import unrolled_step
 
@@ -99,7 +100,7 @@ def batch_to_blame(death: Death) -> Batch | None:
     if not trains(code) and (death.growth.goes_on or network_call_at(death) is None):
         return None
     kept = death.growth.container
-    if grew_elsewhere(death) or _is_copied(death):
+    if grew_elsewhere(death) or _is_copied(death) or fill_the_memory(death):
         return None
     if not (kept and is_of_one_step(kept)) and keeps_what_grew(death.growth, death.statement_at(death.line)):
         return None

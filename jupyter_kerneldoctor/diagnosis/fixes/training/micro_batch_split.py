@@ -1,6 +1,9 @@
 from collections.abc import Iterator
 
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
 from ...edits import EditRefusedError
+from ...examples import MIB
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.micro_batches import snippet, split
 from ...frameworks.torch import Tensors
@@ -12,6 +15,11 @@ from ...workers import workers_bytes
 _LOAD = "import torch\nmodel, crit = torch.nn.Linear(9, 9), torch.nn.MSELoss()\nbatch_size = 1024\n"
 _LOADER = "loader = torch.utils.data.DataLoader(data, batch_size)"
 _STEP = "for x, y in loader:\n    opt.zero_grad()\n    loss = crit(model(x), y)\n    loss.backward()\n    opt.step()\n"
+_ADAM = "opt = torch.optim.Adam(model.parameters())\n"
+
+
+def _held(mib: int) -> list[Held]:
+    return [Held(-0.5, 2, (NamedObject("model", "Linear", mib * MIB),))]
 
 
 class MicroBatchSplit(Fix):
@@ -79,6 +87,14 @@ class MicroBatchSplit(Fix):
             "        (loss * (len(x) / len(full_x))).backward()\n    opt.step()\n",
         ),
         Case(
+            _LOAD + _ADAM + _LOADER,
+            _STEP,
+            held=_held(300),
+            becomes="for x, y in loader:\n    opt.zero_grad()\n    full_x, full_y = x, y\n"
+            "    for x, y in zip(full_x.split(64), full_y.split(64)):\n        loss = crit(model(x), y)\n"
+            "        (loss * (len(x) / len(full_x))).backward()\n    opt.step()\n",
+        ),
+        Case(
             _LOAD + "net = torch.nn.Sequential(torch.nn.BatchNorm1d(9), model)\n" + _LOADER,
             _STEP.replace("model", "net"),
             says=("BatchNorm",),
@@ -86,6 +102,7 @@ class MicroBatchSplit(Fix):
     ]
     SILENT = [
         Case(_LOAD + _LOADER + "\nlog = []", _STEP + "    log.append(model(x).detach())"),  # grows by the step
+        Case(_LOAD + _ADAM + _LOADER, _STEP, held=_held(700)),  # and as much for gradients and twice for Adam
         Case(_LOAD + _LOADER, _STEP, before_mib=1900),
         Case(_LOAD + _LOADER, _STEP, children_mib=1500),
         Case(_LOAD + _LOADER, _STEP.replace("loss.backward()", "scaler.scale(loss).backward()")),

@@ -1,0 +1,60 @@
+from collections.abc import Iterator
+
+from ...code.calls import last_name
+from ...code.notebook import Call
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...lesser_ways.conditions import made, without
+from ...units import quote
+
+_CURVES = ("AUROC", "ROC", "AveragePrecision", "PrecisionRecallCurve")
+_METRICS = tuple(f"{kind}{curve}" for kind in ("", "Binary", "Multiclass", "Multilabel") for curve in _CURVES)
+_OWN = "from torchmetrics.classification import MultilabelAveragePrecision\nlabels = MultilabelAveragePrecision(40{})"
+_UPDATE = "for sound, tags in clips:\n    labels.update(net(sound), tags)"
+
+
+class ScoresInBins(Fix):
+    """Let a metric count scores in bins, not keep them all: thresholds=200.
+
+    What it does: For an exact curve `torchmetrics` keeps each score and each label until `compute()`. With
+    `thresholds=200` it keeps counts for 200 thresholds, however many scores come.
+
+    When it is offered: Memory ran out little by little while a loop fed such a metric without `thresholds`.
+
+    What it costs: The area is that of a curve through 200 points, which is very near the exact one.
+    """
+
+    id, title, causes = "scores-in-bins", "Count the scores in bins: thresholds=200", OUT_OF_MEMORY
+
+    FIRES = [
+        Case(_OWN.format(""), _UPDATE, says=("MultilabelAveragePrecision(", "thresholds=200", "reset()")),
+    ]
+    SILENT = [
+        Case(_OWN.format(", thresholds=100"), _UPDATE),
+        Case(_OWN.format(""), _UPDATE, growth="jump"),
+        Case(_OWN.format(""), "labels.update(scores, tags)"),
+        Case("from torchmetrics import Accuracy\nlabels = Accuracy()", _UPDATE),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Name the metric that keeps all that it is given."""
+        is_fed = made("torchmetrics", *_METRICS, told=without("thresholds"))
+        for scope in death.code.running if death.memory.grew_here and death.growth.goes_on else ():
+            for node in scope.calls:
+                call = Call(node, scope, ".()" if last_name(node.func) != "update" else ".update")
+                if not scope.loops_around(node) or is_fed(call, death) is False:
+                    continue
+                owner = scope.segment(node.func).removesuffix(".update")
+                yield Proposal(
+                    (),
+                    f"{quote(call.text)} keeps each score and each label until `compute()`: it needs their order.",
+                    death.memory.ramp_bytes,
+                    snippet=f"{owner} = {_made_by(call, death)}(..., thresholds=200)  # with your other arguments\n"
+                    f"{owner}.reset()  # after each epoch, when `compute()` was called",
+                )
+                return
+
+
+def _made_by(call: Call, death: Death) -> str:
+    """Return the name of the metric's class."""
+    names = (one for one in _METRICS if made("torchmetrics", one)(call, death) is not False)
+    return next(names)

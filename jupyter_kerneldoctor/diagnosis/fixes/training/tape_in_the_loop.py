@@ -1,0 +1,100 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.calls import plain_names
+from ...code.scopes import Scope
+from ...code.trees import walk
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.keras import TapeScope, tapes
+from ...place import grew_in
+from ...units import quote
+
+_TF = "import tensorflow as tf\nnet = tf.keras.Sequential()\n"
+_AROUND = (
+    "with tf.GradientTape(persistent=True) as tape:\n    for x, y in data:\n        loss = error(y, net(x))\n"
+    "        slopes = tape.gradient(loss, net.trainable_variables)\n        opt.apply_gradients(zip(slopes, ws))"
+)
+_INSIDE = (
+    "for x, y in data:\n    with tf.GradientTape() as tape:\n        loss = error(y, net(x))\n"
+    "    slopes = tape.gradient(loss, net.trainable_variables)"
+)
+
+
+class TapeInTheLoop(Fix):
+    """Open a tape for each step, not one around all steps.
+
+    What it does: A `tf.GradientTape` keeps what it recorded until its `with` block is left. Around a loop it keeps that
+    of all rounds, though each gradient needs one round. Inside of the loop each round has its own, without
+    `persistent=True`.
+
+    When it is offered: Memory ran out in a loop inside of a tape's `with` block, in which gradients are taken.
+
+    What it costs: Nothing, as long as each round's loss comes from that round alone.
+    """
+
+    id, title, causes = "tape-in-the-loop", "Open the tape inside of the loop, one for each step", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _TF,
+            _AROUND,
+            says=(
+                "for x, y in data:",
+                "    with tf.GradientTape() as tape:",
+                "tape.gradient(loss, net.trainable_variables)",
+            ),
+        ),
+    ]
+    SILENT = [
+        Case(_TF, _INSIDE),
+        Case(_TF, _AROUND.replace("loss = error", "loss += error")),  # of all rounds together
+        Case(_TF, _AROUND.replace("loss = error(y, net(x))", "loss, state = net(x, state)")),
+        Case(_TF, _AROUND + "\nbig = [0] * 10**10", line=6),
+        Case(_TF, _AROUND, cause="segfault"),
+        Case(
+            _TF, "with tf.GradientTape() as tape:\n    for x in data:\n        loss = net(x)\ntape.gradient(loss, ws)"
+        ),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show the loop with the tape inside."""
+        for scope in death.code.running if death.memory.grew_here and death.code.imports("tensorflow") else ():
+            for tape in tapes(scope, death.code):
+                loop = next((one for one in tape.statement.body if isinstance(one, ast.For | ast.While)), None)
+                gradient = None if loop is None else _gradient(tape, loop)
+                if loop is None or gradient is None or grew_in(death, loop, scope) is False:
+                    continue
+                segment, opened = scope.segment, tape.statement.items[0].context_expr
+                function = segment(opened.func) if isinstance(opened, ast.Call) else "tf.GradientTape"
+                head = f"while {segment(loop.test)}:" if isinstance(loop, ast.While) else _head(loop, scope)
+                snippet = (
+                    f"{head}\n    with {function}() as {tape.name}:  # a tape for each step; persistent is not needed\n"
+                    f"        {segment(gradient.args[0])} = ...  # what is worked out of this step's rows\n"
+                    f"    grads = {segment(gradient)}  # behind the tape, in the loop"
+                )
+                why = (
+                    f"{quote(scope.segment(opened))} is open around the loop, and keeps what it recorded of all "
+                    "rounds. Each gradient needs one round only."
+                )
+                yield Proposal((), why, death.memory.ramp_bytes, snippet=snippet)
+                return
+
+
+def _head(loop: ast.For, scope: Scope) -> str:
+    return f"for {scope.segment(loop.target)} in {scope.segment(loop.iter)}:"
+
+
+def _gradient(tape: TapeScope, loop: ast.For | ast.While) -> ast.Call | None:
+    """Return where the loop takes the gradient of something that it makes anew in each round."""
+    inside = list(walk(loop))
+    made = [one for one in inside if isinstance(one, ast.Assign)]
+    if any(plain_names(*one.targets) & plain_names(one.value) for one in made):
+        return None  # a round goes on with what the one before it worked out
+    added = {getattr(one.target, "id", "") for one in inside if isinstance(one, ast.AugAssign)}
+    for node in inside:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="gradient", value=ast.Name(id=name)), args=[ast.Name(id=loss), *_]):
+                is_new = any(getattr(one.targets[0], "id", "") == loss for one in made)
+                if name == tape.name and is_new and loss not in added:
+                    return node
+    return None

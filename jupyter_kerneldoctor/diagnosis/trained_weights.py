@@ -1,0 +1,36 @@
+"""Whether a network is too large to be trained at all: no batch is small enough then."""
+
+import ast
+from collections.abc import Iterator
+
+from .death import Death
+
+_STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "RMSprop": 1, "Adagrad": 1, "SGD": 0}
+"""How many numbers an optimizer keeps for each weight."""
+
+
+def fill_the_memory(death: Death) -> bool:
+    """Whether gradients of all weights, and what the optimizer keeps of each, do not fit beside what was there."""
+    before, target = death.memory.before_bytes, death.memory.safe_target_bytes
+    if before is None or target is None or "gpu-oom" in death.likely_causes:
+        return False
+    if (
+        death.code.has_words("requires_grad")
+        or death.code.has_words("requires_grad_")
+        or death.code.has_words("sparse")
+    ):
+        return False  # some of them have no gradient, or a small one
+    sizes = dict[str, int]()
+    for held in death.recording.held:
+        for one in held.objects if death.cell is not None and held.cell_seq == death.cell.seq else ():
+            if one.device is None and one.bytes is not None:
+                sizes[one.name] = one.bytes
+    return any(before + sizes.get(name, 0) * (1 + states) > target for name, states in _optimized(death))
+
+
+def _optimized(death: Death) -> Iterator[tuple[str, int]]:
+    """Yield the networks all of whose weights an optimizer changes, and how many numbers it keeps for each."""
+    for call in death.code.calls(*(f"torch.optim.{name}" for name in _STATES)):
+        match call.argument("params", 0):
+            case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as owner, attr="parameters"), args=[]):
+                yield call.scope.segment(owner), _STATES[call.name.rpartition(".")[2]]
