@@ -44,8 +44,16 @@ class LazyProduct(Fix):
             "best = min(tours(11), key=cost)",
             becomes={1: "import itertools\ndef tours(n):\n    return itertools.permutations(range(n))"},
         ),
+        Case(
+            "from itertools import combinations",
+            "teams = list(combinations(players, 11))\nfair = [team for team in teams if cost(team) < 100]",
+            line=1,
+            says=("teams = combinations(players, 11)", "that pass the `if`"),
+        ),
     ]
     SILENT = [
+        Case("from itertools import product", "pairs = list(product(xs, ys))\nfew = [f(p) for p in pairs]"),
+        Case("from itertools import product", "ps = list(product(xs, ys))\nfew = [p for p in ps if p[0]]\nn = len(ps)"),
         Case("from itertools import product", "pairs = list(product(xs, ys))\nprint(len(pairs))"),
         Case("from itertools import product", "pairs = list(product(xs, ys))\nfor p in pairs: f(p)\nmin(pairs)"),
         Case("from itertools import product", "pairs = list(product(xs, ys))\nbig = [0] * 10**10", line=2),
@@ -66,6 +74,26 @@ class LazyProduct(Fix):
                             "is one at a time.",
                             explains=death.memory.missing_bytes,
                         )
+                    elif name := _chosen_from(call):
+                        yield Proposal(
+                            (),
+                            f"{quote(call.text)} makes all combinations, of which only those are kept that pass the "
+                            "`if`. Without `list` there is one at a time.",
+                            explains=death.memory.missing_bytes,
+                            snippet=f"{name} = {call.scope.segment(inner)}  # without list(...): one at a time\n"
+                            f"# gone through once, by the line with `if`: an iterator is used up then",
+                        )
+
+
+def _chosen_from(call: Call) -> str | None:
+    """Return the name of a list from which some are chosen, `[c for c in all if good(c)]`, and nothing else is done."""
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call.node:
+            uses = [one for one in call.scope.named(name) if isinstance(one.ctx, ast.Load)]
+            lists = (one for one in call.scope.nodes if isinstance(one, ast.ListComp))
+            chosen = [one.generators[0].iter for one in lists if one.generators[0].ifs]
+            return name if len(uses) == 1 and uses[0] in chosen else None
+    return None
 
 
 def _is_unused(call: Call) -> bool:
