@@ -103,7 +103,7 @@ WAYS = (
         Case(
             "from PIL import Image\nimg = Image.open('a')",
             "dots = list(img.getdata())",
-            says=("np.asarray(img.convert('RGB'))",),
+            says=("import numpy as np\n\npixels = np.asarray(img.convert('RGB'))",),
         ),
         both(is_method_of("PIL"), is_gathered),
     ),

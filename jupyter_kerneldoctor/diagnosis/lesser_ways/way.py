@@ -26,6 +26,7 @@ from ..fix import Proposal
 from ..frameworks.gone_through_once import instead_of_list, is_gone_through_once
 from ..place import grew_in
 from ..units import quote
+from .imported import with_imports
 
 Test: TypeAlias = Callable[[Call, Death], bool | Mapping[str, str]]
 """Whether an entry is about a call; and, where it is, what more its snippet may name."""
@@ -89,7 +90,8 @@ def first_running(
                 continue
             edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
             why += " The items can be gone through once then." if edits else ""
-            snippet = None if edits else _stand_ins(way.snippet, call) + way.snippet.format(**named)
+            text = _stand_ins(way.snippet, call) + way.snippet.format(**named)
+            snippet = None if edits else with_imports(text, death)
             yield Proposal(edits, why, death.memory.missing_bytes, way.title, snippet)
             return
 

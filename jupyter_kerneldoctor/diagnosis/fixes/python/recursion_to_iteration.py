@@ -1,3 +1,4 @@
+import ast
 from collections.abc import Iterator
 
 from ...analysis.traceback import reports
@@ -40,6 +41,11 @@ for step in …:
 {0} = tuple(steps)  # flat: its hash needs no nested calls"""
 
 _NODE = "sys.setrecursionlimit(10**6)\nclass Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()"
+_ASKS = (
+    "class Bag:\n    def __init__(self, d):\n        self._d = d\n    def __getattr__(self, name):\n"
+    "        return self._d.get(name)"
+)
+_ASKED = crash_report("Segmentation fault", *[(cell_file(_ASKS), 5, "__getattr__")] * 100, cut=True)
 _CRASH = crash_report("Segmentation fault", *[(cell_file(_NODE), 3, "__bool__")] * 100, cut=True)
 
 
@@ -117,6 +123,12 @@ class RecursionToIteration(Fix):
             crash=crash_in("seen.add(path)"),
             says=("side by side", "path = tuple(steps)"),
         ),
+        Case(
+            _ASKS,
+            "copy.copy(Bag({}))",
+            crash=_ASKED,
+            says=("if name in ('_d',):", "raise AttributeError(name)\n    …  # as before"),
+        ),
     ]
     SILENT = [
         Case("import sys\nsys.setrecursionlimit(5000)", "work()"),
@@ -166,7 +178,8 @@ class RecursionToIteration(Fix):
         why += _FLATTER if in_c else _BASE_CASE
         edits = tuple(change for one in raised for change in replace(one.scope, one.node.args[0], _SANE))
         snippet = _FLAT if in_c else _snippet(function)
-        if snippet is not None and not in_c and not death.is_about_memory:
+        is_deep = snippet is not None and snippet.startswith("def ") and "AttributeError" not in snippet
+        if snippet is not None and is_deep and not death.is_about_memory:
             snippet += _DEEPER.replace("{function}", function.function if function is not None else "")
         yield Proposal(edits, why, explains, _LOWERED if raised else None, snippet)
 
@@ -184,8 +197,25 @@ def _limit(call: Call, death: Death) -> int:
     return next((found for one in given if (found := number(one)) is not None), 0)
 
 
+def _asked_of_self(scope: Scope) -> str:
+    """Return the attributes that a `__getattr__` reads of its own object, which may not be there yet."""
+    read, stored = set[str](), set[str]()
+    for node in scope.nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in scope.parameters[:1]:
+                (read if isinstance(node.ctx, ast.Load) else stored).add(attribute)
+    asked = sorted(one for one in read - stored if not (one.startswith("__") and one.endswith("__")))
+    return ", ".join(map(repr, asked))
+
+
 def _snippet(scope: Scope | None) -> str | None:
     """Return the user's function with a list in place of the call stack."""
+    if scope is not None and scope.function == "__getattr__" and (asked := _asked_of_self(scope)):
+        return (
+            f"def __getattr__({unparse(scope.arguments)}):\n    if {scope.parameters[-1]} in ({asked},):"
+            "  # not there yet: copies are made without __init__\n"
+            f"        raise AttributeError({scope.parameters[-1]})\n    …  # as before"
+        )
     names = [] if scope is None else [name for name in scope.parameters if name not in ("self", "cls")]
     if scope is None or not names:
         return None  # a special method that leads back to itself is a slip, not a walk

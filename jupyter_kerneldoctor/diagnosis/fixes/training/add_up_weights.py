@@ -31,7 +31,7 @@ _ARRAYS = (
 )
 _FILES = (
     "torch.save({value}, f'model-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
-    "model.load_state_dict(torch.load(f'model-{{i}}.pt'))  # one at a time, where it is needed"
+    "{owner}.load_state_dict(torch.load(f'model-{{i}}.pt'))  # one at a time, where it is needed"
 )
 _VALUES = (
     "torch.save({value}, f'weights-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
@@ -83,6 +83,11 @@ class AddUpWeights(Fix):
             held=_HELD,
             says=("Write each model to a file", "torch.save(w,"),
         ),
+        Case(
+            "import torch\nkept = []\nfor epoch in range(9):\n    kept.append(optimizer.state_dict())",
+            held=_HELD,
+            says=("optimizer.load_state_dict(torch.load(",),
+        ),
     ]
     SILENT = [
         Case(_LOOP + "    kept.append(loss.item())\navg = average(kept)", held=_HELD),
@@ -118,8 +123,19 @@ class AddUpWeights(Fix):
                 why += "What is looked at later can lie in files."
             text = " ".join(store.scope.segment(_copied(value)).split())
             text += ".state_dict()" if _is_network(value, store.scope, death) and not of_keras else ""
-            yield Proposal((), why, grew, title, form.format(kept=one.name, value=text))
+            yield Proposal(
+                (), why, grew, title, form.format(kept=one.name, value=text, owner=_owner(value, store, death))
+            )
             return
+
+
+def _owner(value: ast.expr, store: Store, death: Death) -> str:
+    """Return whose state is kept: `optimizer` of `optimizer.state_dict()`; "model" where that has no name."""
+    for one, where in all_origins(value, store.scope, death.code, parts=True):
+        match one:
+            case ast.Call(func=ast.Attribute(attr="state_dict", value=ast.Name() | ast.Attribute() as owner)):
+                return where.segment(owner)
+    return "model"
 
 
 def _weights(store: Store, death: Death) -> ast.expr | None:
