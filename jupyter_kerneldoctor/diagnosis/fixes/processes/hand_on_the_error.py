@@ -9,7 +9,8 @@ from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
 _TO_A_QUEUE = (
-    "def {function}({own}*given):\n    try:\n        ...\n    except Exception as error:\n        {awaited}.put(error)\n\n"
+    "def {function}({own}*given):\n    try:\n        ...\n    except Exception as error:\n"
+    "        {awaited}.put(error)\n\n"
     "item = {awaited}.get()\nif isinstance(item, Exception):\n    raise item  # the thread's error, where it is seen"
 )
 _AS_A_RESULT = (
@@ -23,8 +24,6 @@ _LOADS = "def load():\n    get()\n    done.set()\nThread(target=load).start()\nd
 _OF_A_CLASS = (
     "from threading import Thread\nclass B:\n    def load(self):\n        get()\n        done.set()\n"
     "b = B()\nThread(target=b.load).start()\ndone.wait()"
-)
-    "class B:\n    def load(self):\n        get()\n        done.set()\nThread(target=B().load).start()\ndone.wait()"
 )
 
 
@@ -53,7 +52,7 @@ class HandOnTheError(Fix):
     FIRES = [
         _case(_READS, 2, frame("threading.py", "wait"), frame("queue.py", "get"), says=("q.put(error)", "ValueError")),
         _case(_LOADS, 2, frame("threading.py", "wait"), says=("pool.submit(load", "task.result()")),
-        _case(_OF_A_CLASS, 4, frame("threading.py", "wait"), says=("pool.submit(b.load, ...)", "Thread(target=b.load)")),
+        _case(_OF_A_CLASS, 4, frame("threading.py", "wait"), says=("submit(b.load, ...)", "target=b.load)")),
     ]
     SILENT = [_case(_READS, 2, frame("threading.py", "wait"), frame("queue.py", "get"), failed=False)]
 
