@@ -83,7 +83,7 @@ LAYERS = (
     {"examples"},
     {"cause"},
     {"causes"},
-    {"case", "calls", "environments", "facts", "place", "unrolled", "unused_objects", "workers"},
+    {"case", "calls", "environments", "facts", "place", "unrolled", "unused_objects", "workers", "trained_weights"},
     {"sizing"},
     {"fix"},
     {"lesser_ways", "trainer_setting"},
