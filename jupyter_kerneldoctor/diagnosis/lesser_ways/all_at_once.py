@@ -8,6 +8,7 @@ from ..code.calls import given_to, last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
+from .conditions import without
 from .way import LesserWay, is_gathered
 
 _STYLE = re.compile(r"(?<!plt)(?<!mpl)(?<!matplotlib)\.style\b(?!\.use)")
@@ -102,6 +103,8 @@ WAYS = (
         "part = AudioSegment.from_file({a0}, start_second=0, duration=60)  # a minute; next start_second=60\n"
         "# or without Python: !ffmpeg -i in.mp3 -ar 16000 -ac 1 out.wav",
         Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3')", says=("duration=60",)),
+        without("start_second", "duration"),
+        silent=(Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3', duration=9)"),),
     ),
     LesserWay(
         (".execute", ".executemany", ".executescript"),
