@@ -7,9 +7,9 @@ PLAIN_METHODS = frozenset(
 )
 CUT_METHODS = frozenset(
     {"detach", "argmax", "argmin", "argsort", "long", "int", "bool", "eq", "ne", "gt", "lt", "detach_"}
-    | {"multinomial", "nonzero", "bincount", "bucketize", "searchsorted", "isnan", "isfinite"}
+    | {"multinomial", "nonzero", "bincount", "bucketize", "searchsorted", "isnan", "isfinite", "sample"}
 )
-"""What they give has no graph: they end it, or give indices, counts and truths."""
+"""What they give has no graph: they end it, or give indices, counts, truths and what a distribution draws."""
 MODULE_METHODS = frozenset(
     {"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16", "requires_grad_"}
 )

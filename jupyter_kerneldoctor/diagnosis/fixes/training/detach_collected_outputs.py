@@ -111,6 +111,11 @@ class DetachCollectedOutputs(Fix):
         ),
     ]
     SILENT = [
+        # what is drawn has no graph
+        Case(
+            _NET + "from torch.distributions import Categorical",
+            "for x in batches:\n    drawn = Categorical(logits=net(x)).sample()\n    feats.append(drawn)",
+        ),
         # the next round begins with it, and holds on to the graphs of all before
         Case(_NET, "x = torch.ones(9)\nfor t in range(99):\n    x = x + net(x)\n    feats.append(x.cpu())"),
         # an object of a library has no `detach`
