@@ -20,7 +20,7 @@ def with_imports(snippet: str, death: Death) -> str:
     lines = ""
     for name, module in _MODULES.items():
         is_used = re.search(rf"(?m)^[^#\n]*(?<![\w.'\"]){name}\.", snippet)
-        is_there = re.search(rf"\bimport {re.escape(module)}\b|\bas {name}\b|\bimport .*\b{name}\b", snippet)
+        is_there = re.search(rf"(?m)^[^\n]*\bimport [^\n]*\b{name}\b", snippet)
         if is_used and not is_there and not death.code.imports(module.split(".")[0]):
             lines += f"import {module}\n" if name == module else f"import {module} as {name}\n"
     return f"{lines}\n{snippet}" if lines else snippet
