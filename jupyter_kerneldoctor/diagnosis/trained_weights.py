@@ -14,11 +14,7 @@ def fill_the_memory(death: Death) -> bool:
     before, target = death.memory.before_bytes, death.memory.safe_target_bytes
     if before is None or target is None or "gpu-oom" in death.likely_causes:
         return False
-    if (
-        death.code.has_words("requires_grad")
-        or death.code.has_words("requires_grad_")
-        or death.code.has_words("sparse")
-    ):
+    if any(map(death.code.has_words, ("requires_grad", "requires_grad_", "sparse"))):
         return False  # some of them have no gradient, or a small one
     sizes = dict[str, int]()
     for held in death.recording.held:

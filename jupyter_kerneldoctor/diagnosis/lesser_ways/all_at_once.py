@@ -8,7 +8,7 @@ from ..code.calls import given_to, last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
-from .conditions import without
+from .conditions import not_seen, without
 from .way import LesserWay, is_gathered
 
 _STYLE = re.compile(r"(?<!plt)(?<!mpl)(?<!matplotlib)\.style\b(?!\.use)")
@@ -77,7 +77,7 @@ WAYS = (
         "reads all arrays of the file.",
         "{to} = joblib.load({a0}, mmap_mode='r')  # arrays are read as they are used; the file must not be compressed",
         Case("import joblib", "m = joblib.load('m.joblib')", says=("m = joblib.load('m.joblib', mmap_mode='r')",)),
-        lambda call, _death: call.argument("mmap_mode", 1) is None,
+        not_seen("mmap_mode", 1),
     ),
     LesserWay(
         ("imageio.mimread", "imageio.v2.mimread", "imageio.volread", "skvideo.io.vread", "torchvision.io.read_video"),

@@ -8,6 +8,7 @@ from ..case import Case
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
+from .conditions import not_seen
 from .way import LesserWay, is_gathered, is_method_of
 
 _UFUNCS = (
@@ -118,7 +119,7 @@ WAYS = (
         "{to} = np.memmap({a0}, dtype='float32', mode='r')  # with your dtype and shape; nothing is read yet\n"
         "for at in range(0, len({to}), 1_000_000):\n    part = {to}[at : at + 1_000_000]",
         Case("import numpy as np", "x = np.fromfile('raw.bin', 'f4')", says=("x = np.memmap('raw.bin'",)),
-        lambda call, _death: call.argument("count", 2) is None,
+        not_seen("count", 2),
     ),
     LesserWay(
         tuple(f"numpy.{name}" for name in ("zeros", "empty", "eye", "identity")),

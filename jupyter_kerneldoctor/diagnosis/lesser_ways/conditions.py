@@ -12,8 +12,13 @@ _FEW = 8  # of the missing memory: a table of all pairs that is smaller does not
 
 
 def without(*names: str | int) -> Test:
-    """Return a test whether a call is given nothing under any of these keywords and positions."""
+    """Return a test whether a call is surely given nothing under any of these keywords and positions."""
     return lambda call, _death: call.is_written_out and call.argument(*names) is None
+
+
+def not_seen(*names: str | int) -> Test:
+    """Return a test whether nothing is written there; `*rest` and `**options` may still hold it."""
+    return lambda call, _death: call.argument(*names) is None
 
 
 def given(value: object, *names: str | int) -> Test:

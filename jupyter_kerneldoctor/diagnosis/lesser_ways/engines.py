@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
+from .conditions import not_seen
 from .way import LesserWay, is_made_by, is_method_of, owner_of
 
 _ARROW = ("pyarrow.parquet.read_table", "pyarrow.table", "pyarrow.Table.from_pandas", "pyarrow.csv.read_csv")
@@ -211,7 +212,7 @@ WAYS = (
         "import pyarrow.parquet as pq\n\n"
         "for part in pq.ParquetFile({a0}).iter_batches(columns=['the columns', 'you need']):\n    ...",
         Case("import pyarrow.parquet as pq", "t = pq.read_table('a')", says=("iter_batches(columns=",)),
-        lambda call, _death: call.argument("columns", 1) is None,
+        not_seen("columns", 1),
     ),
     LesserWay(
         ("pyarrow.csv.read_csv", "pyarrow.json.read_json"),

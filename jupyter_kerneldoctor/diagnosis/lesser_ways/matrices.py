@@ -1,7 +1,7 @@
 """Matrices with a form of their own, coordinates of each place, and functions that work item by item."""
 
 from ..case import Case
-from .conditions import given, made, without
+from .conditions import given, made, not_seen, without
 from .way import LesserWay
 
 _NP = "import numpy as np"
@@ -24,7 +24,7 @@ WAYS = (
         "from scipy.linalg import qr\n\nQ, R = qr({a0}, mode='economic')  # as many columns as there were\n"
         "R = qr({a0}, mode='r')[0]  # without Q",
         Case("from scipy.linalg import qr", "Q, R = qr(X)", says=("qr(X, mode='economic')",)),
-        lambda call, _death: call.argument("mode", 3) is None,
+        not_seen("mode", 3),
         silent=(Case("from scipy.linalg import qr", "Q, R = qr(X, mode='economic')"),),
     ),
     LesserWay(

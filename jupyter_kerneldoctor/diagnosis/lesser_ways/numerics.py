@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
+from .conditions import not_seen
 from .way import LesserWay, is_made_by
 
 
@@ -61,7 +62,7 @@ WAYS = (
         "for at in range(0, len(x), 60 * rate):\n"
         "    part = x[at : at + 60 * rate].astype('float32')  # a minute",
         Case("from scipy.io import wavfile", "rate, x = wavfile.read(path)", says=("wavfile.read(path, mmap=True)",)),
-        lambda call, _death: call.argument("mmap", 1) is None,
+        not_seen("mmap", 1),
     ),
     LesserWay(
         ("scipy.io.loadmat",),
@@ -70,7 +71,7 @@ WAYS = (
         "from scipy.io import loadmat, whosmat\n\nprint(whosmat({a0}))  # names and shapes, without reading\n"
         "{to} = loadmat({a0}, variable_names=['the name'])",
         Case("from scipy.io import loadmat", "m = loadmat('a.mat')", says=("m = loadmat('a.mat', variable_names",)),
-        lambda call, _death: call.argument("variable_names") is None,
+        not_seen("variable_names"),
     ),
     LesserWay(
         ("numpy.triu_indices", "numpy.tril_indices"),
@@ -123,7 +124,7 @@ WAYS = (
         "makes all resamples at once where no `batch` is given.",
         "{to} = {function}({a0}, ..., batch=100)  # with your other arguments",
         Case("from scipy import stats", "ci = stats.bootstrap((x,), np.mean)", says=("stats.bootstrap((x,)", "batch=")),
-        lambda call, _death: call.argument("batch") is None,
+        not_seen("batch"),
     ),
     LesserWay(
         ("numpy.linalg.inv", "numpy.linalg.solve", "scipy.linalg.inv", "scipy.linalg.solve"),

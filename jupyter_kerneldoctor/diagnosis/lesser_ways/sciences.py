@@ -4,7 +4,7 @@ from ..case import Case
 from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import given, without
+from .conditions import given, not_seen, without
 from .way import LesserWay, is_made_by
 
 _COARSE = 8
@@ -42,7 +42,7 @@ WAYS = (
         "{to} = {function}({a0}, backed='r')  # rows are read as they are asked for\n"
         "few = {to}[{to}.obs['n_genes'] > 500].to_memory()  # then only the cells you need",
         Case("import scanpy as sc", "a = sc.read_h5ad('a.h5ad')", says=("sc.read_h5ad('a.h5ad', backed='r')",)),
-        lambda call, _death: call.argument("backed", 1) is None,
+        not_seen("backed", 1),
     ),
     LesserWay(
         ("laspy.read",),

@@ -8,7 +8,7 @@ from ..code.calls import last_name
 from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import given
+from .conditions import given, not_seen
 from .way import LesserWay
 
 _FEW = 20
@@ -84,7 +84,7 @@ WAYS = (
         "keeps the state at each step, and a step is at most `max_step`.",
         "{to} = solve_ivp({a0}, span, y0, t_eval=np.linspace(*span, 1000))  # your arguments; no dense_output",
         Case("from scipy.integrate import solve_ivp", "s = solve_ivp(f, (0, 9), y0)", says=("t_eval=np.linspace",)),
-        lambda call, _death: call.argument("t_eval", 4) is None,
+        not_seen("t_eval", 4),
     ),
     LesserWay(
         ("numpy.random.choice", "numpy.random.permutation"),
