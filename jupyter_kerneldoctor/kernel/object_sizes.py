@@ -273,11 +273,15 @@ def _cached(function: Any) -> tuple[int, int, list[Any]]:
     return count, dict.__sizeof__(table), [*islice(some, SAMPLES[0])]
 
 
+_PUBLIC = {"_io": "io"}
+"""By the module that C code names, the one that people import."""
+
+
 def short_name(cls: type) -> str:
     """Return the type's name as people write it: "list", "pandas.DataFrame", "Net" for the notebook's own class."""
     name = class_name(cls)
-    package, last = name.removeprefix("_io").partition(".")[0] or "io", name.rpartition(".")[2]
-    return last if package in ("builtins", "__main__") else f"{package}.{last}"
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    return last if package in ("builtins", "__main__") else f"{_PUBLIC.get(package, package)}.{last}"
 
 
 def _places(count: int, most: int) -> list[int]:
