@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import queue
 import statistics
 import subprocess
@@ -36,6 +37,31 @@ for event in ("pre_run_cell", "post_run_cell"):
     get_ipython().events.register(event, lambda _: ours.send(b"x", socket.MSG_NOSIGNAL))
 """
 
+# Cells that the kernel runs by itself, with the hooks and without in turn, so that both see the same machine: what the
+# hooks cost alone, without a client, its request and its reply. Each is taken for a cell of its own, not for a part of
+# the one that runs them.
+LOOP = """
+import statistics, time
+from jupyter_kerneldoctor.kernel import _doctor
+shell, hooks = get_ipython(), _doctor.hooks
+hooks._is_nested = lambda: False
+def median_us(cells=50):
+    times = []
+    for _ in range(cells):
+        hooks._running.clear()
+        begin = time.thread_time()
+        shell.run_cell("pass")
+        times.append(time.thread_time() - begin)
+    return statistics.median(times) * 1e6
+found = []
+for _ in range(ROUNDS):
+    hooked = median_us()
+    hooks.remove()
+    found.append((hooked, median_us()))
+    hooks.install()
+found
+"""
+
 LOAD = "import time; _t = time.perf_counter()\n%load_ext kerneldoctor\n(time.perf_counter() - _t) * 1000"
 
 # Each line is the time at which it was written.
@@ -54,6 +80,7 @@ def cell_overhead(work: Path, rounds: int) -> Iterator[Figure]:
         watched.load()
         sidecar = watched.sidecar_pid()
         time.sleep(3)
+        yield hooks_alone(work, rounds)
         yield from _added("a cell that does nothing", in_turn(plain, watched, "pass", sidecar, rounds), 1.02)
         yield from _least(plain, work, rounds)
         yield from _added("a cell of 0.2 s of work", in_turn(plain, watched, WORK, sidecar, rounds // 3), 1.01)
@@ -69,6 +96,21 @@ def cell_overhead(work: Path, rounds: int) -> Iterator[Figure]:
     finally:
         plain.close()
         watched.close()
+
+
+def hooks_alone(work: Path, rounds: int) -> Figure:
+    """What the hooks take of a cell that does nothing, both messages to the sidecar included."""
+    kernel = LiveKernel(work / "loop", work)
+    try:
+        kernel.load()
+        found = ast.literal_eval(kernel.run(LOOP.replace("ROUNDS", str(rounds))).result)
+    finally:
+        kernel.close()
+    hooked, plain = zip(*found, strict=True)
+    added = [one - other for one, other in found]
+    name = "the hooks of a cell that does nothing, in a loop of the kernel's own: processor time"
+    ratio = statistics.median(hooked) / statistics.median(plain)
+    return Figure(name, statistics.median(added), "us", 50, error=standard_error(added), ratio=ratio)
 
 
 def _least(plain: LiveKernel, work: Path, rounds: int) -> Iterator[Figure]:

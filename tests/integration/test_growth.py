@@ -306,9 +306,10 @@ def test_a_cell_that_lived_is_told_of_at_its_end(kernel: LiveKernel) -> None:
     kernel.wait_recorded(can_be_read)
     kernel.run(GROWS)
     kernel.run("more = 1")
-    growth = kernel.wait_recorded(lambda found: found.growths and found.cells[-1].finished).growths[0]
+    found = kernel.wait_recorded(lambda found: found.growths and found.cells[-1].source == "more = 1")
+    [growth] = found.growths
 
-    assert growth.cell_seq == kernel.recording().cells[-2].seq
+    assert growth.cell_seq == found.cells[-2].seq
     assert 60 << 20 < (growth.grew_bytes or 0) < 140 << 20
     assert {one.frames[0].line for one in growth.statements} <= {4, 5}
 
