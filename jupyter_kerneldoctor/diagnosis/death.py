@@ -25,6 +25,7 @@ from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
 from .code.endless_loops import EndlessLoop
 from .code.literals import number
+from .code.mapped_files import cut_while_mapped
 from .code.notebook import Call, Notebook
 from .code.scopes import Scope as CodeScope
 from .code.shell import Aim
@@ -181,6 +182,9 @@ class Death(DeathSite):
             return statement_with(self.code, self.small_stacks.node, self.small_stacks.scope)
         if cause.family == Family.NATIVE_CRASH and not self.user_frames:
             return self.find(self._call_into_the_crash)
+        if cause.family == Family.LIMIT and self.signal == "SIGBUS" and not self.environment.full:
+            cut = self.find(cut_while_mapped)
+            return cut and statement_with(self.code, cut.by, cut.scope)
         if cause.family != Family.OWN_END or cause.general or self.signal == "SIGTRAP":
             return None
         if self.deferred_calls:

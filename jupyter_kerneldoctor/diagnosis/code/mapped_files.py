@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .notebook import Call, Notebook
+from .notebook import Call, Notebook, Running
 from .origins import all_origins
 from .scopes import Scope
 from .trees import unparse
@@ -24,15 +24,25 @@ class Cut(NamedTuple):
 
 
 def cut_while_mapped(code: Notebook) -> Cut | None:
-    """Return the newest call that cuts a file to nothing which a cell has mapped; None where no cell does."""
+    """Return the newest call that cuts a file to nothing which had been mapped before; None where no cell does."""
     mapped = {path: call for call in _maps(code) if (path := _path(call.argument(*_names(call)), call.scope, code))}
-    for scope in code.running if mapped else ():
-        for call in scope.calls:
-            for node in _cut_by(call, scope, code):
-                found = mapped.get(_path(node, scope, code) or "")
-                if found is not None and found.node is not call:
-                    return Cut(found, call, scope)
+    ran = [code.at(cell).running for cell in code.cells[: code.last + 1]] if mapped else []
+    for at in reversed(range(len(ran))):
+        for scope in ran[at]:
+            for call in scope.calls:
+                for node in _cut_by(call, scope, code):
+                    found = mapped.get(_path(node, scope, code) or "")
+                    if found is not None and _is_before(found, call, scope, ran[: at + 1]):
+                        return Cut(found, call, scope)
     return None
+
+
+def _is_before(mapped: Call, by: ast.Call, scope: Scope, ran: list[Running]) -> bool:
+    """Whether a file was mapped in an earlier cell than the last one, or in that, and not below what cuts it."""
+    if any(one.node is mapped.scope.node for running in ran[:-1] for one in running):
+        return True
+    is_below = mapped.scope.node is scope.node and mapped.node.lineno >= by.lineno
+    return not is_below and any(one.node is mapped.scope.node for one in ran[-1])
 
 
 def _maps(code: Notebook) -> Iterator[Call]:

@@ -198,3 +198,25 @@ def test_a_thread_of_a_library_that_crashed_without_code_of_the_user_is_that_of_
 
     assert one.statement.source.strip() == "ds = xr.open_mfdataset(paths, parallel=True)"
     assert several.statement is None
+
+
+WRITE = "def write(rows): rows.tofile('x.dat')"
+MAP = "import numpy as np\ndef view(): return np.memmap('x.dat')\nm = view()"
+
+
+def died_of_a_shorter_file(*cells):
+    shrunk = FileSystem("/data", "ext4", 9 << 30, 3 << 30, ("mapped",), ("/data/x.dat",))
+    report = crash_report("Bus error", (cell_file(cells[-1]), 1, "<module>"))
+    states = [SystemState(0, "end", filesystems=(shrunk,))]
+    found = diagnose(recording(*cells, signal="SIGBUS", crash=report, system_states=states)).statement
+    return found.execution_count, found.line
+
+
+def test_of_a_mapped_file_that_became_shorter_it_is_what_wrote_it_anew():
+    assert died_of_a_shorter_file(WRITE, "write(big)", MAP, "write(small)", "m.sum()") == (1, 1)
+    assert died_of_a_shorter_file(WRITE, "write(big)", MAP, "open('x.dat', 'w').close()", "m.sum()") == (4, 1)
+
+
+def test_what_wrote_the_file_before_it_was_mapped_has_not_cut_it():
+    assert died_of_a_shorter_file(WRITE, "write(big)", MAP, "m.sum()") == (4, 1)
+    assert died_of_a_shorter_file("big.tofile('x.dat')", MAP, "m.sum()") == (3, 1)
