@@ -96,6 +96,12 @@ class Case:
         )
         return other
 
+    def saying(self, *more: str) -> Case:
+        """Return the same case, of which the answer must hold these texts, too."""
+        other = copy(self)
+        other.says = (*self.says, *more)
+        return other
+
     def death(self) -> Death:
         """Return the death, judged."""
         family = {one.id: one.family for one in all_causes()}[self.cause]

@@ -36,9 +36,9 @@ from . import (
     training,
     wide_tables,
 )
-from .way import LesserWay, first_running
+from .way import LesserWay, examples, first_running
 
-__all__ = ["GENERAL", "WAYS", "LesserWay", "first_running"]
+__all__ = ["GENERAL", "WAYS", "LesserWay", "examples", "first_running"]
 
 WAYS = (
     *neighbours.WAYS,

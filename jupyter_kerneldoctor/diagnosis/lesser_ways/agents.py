@@ -46,11 +46,7 @@ WAYS = (
         "model = DQN('CnnPolicy', env, buffer_size=50_000)  # uint8 frames of 84 x 84 x 4: 56 KB a step\n"
         "# optimize_memory_usage=True keeps each observation once: with\n"
         "# replay_buffer_kwargs={{'handle_timeout_termination': False}}",
-        Case(
-            "from stable_baselines3 import DQN\nmodel = DQN('CnnPolicy', env)",
-            "model.learn(1_000_000)",
-            says=("buffer_size=50_000",),
-        ),
+        Case("from stable_baselines3 import DQN\nmodel = DQN('CnnPolicy', env)", "model.learn(1_000_000)"),
         _remembers_many,
         silent=(
             Case("from stable_baselines3 import DQN\nm = DQN('CnnPolicy', env, buffer_size=9000)", "m.learn(10**6)"),
@@ -64,11 +60,7 @@ WAYS = (
         "    torch.save(model.state_dict(), f'trial-{{trial.number}}.pt')  # not trial.set_user_attr('model', model)\n"
         "    return float(score)  # a number, no tensor\n\n"
         "{owner}.optimize(objective, n_trials=100, gc_after_trial=True)",
-        Case(
-            "import optuna\nstudy = optuna.create_study()",
-            "study.optimize(objective, n_trials=500)",
-            says=("gc_after_trial=True", "study.optimize"),
-        ),
+        Case("import optuna\nstudy = optuna.create_study()", "study.optimize(objective, n_trials=500)"),
         is_made_by("optuna.create_study", "optuna.load_study"),
     ),
     LesserWay(
@@ -80,7 +72,6 @@ WAYS = (
         Case(
             "import torch\nfrom captum.attr import IntegratedGradients\nig = IntegratedGradients(net)",
             "a = ig.attribute(x, target=1, n_steps=500)",
-            says=("internal_batch_size=16", "x.split(8)"),
         ),
         both(made("captum", *_IN_STEPS), without("internal_batch_size")),
         silent=(
@@ -93,11 +84,7 @@ WAYS = (
         "makes as many rows of the rare class as the common one has, beside all that there are.",
         "model = HistGradientBoostingClassifier(class_weight='balanced')  # no new rows\n\n"
         "X, y = SMOTE(sampling_strategy=0.2).fit_resample({of0}[::5], {of1}[::5])  # or a few, of two classes",
-        Case(
-            "from imblearn.over_sampling import SMOTE\nsm = SMOTE()",
-            "X2, y2 = sm.fit_resample(X, y)",
-            says=("class_weight='balanced'", "fit_resample(X[::5], y[::5])"),
-        ),
+        Case("from imblearn.over_sampling import SMOTE\nsm = SMOTE()", "X2, y2 = sm.fit_resample(X, y)"),
         made("imblearn", *_MAKES_ROWS, parts=True),
         silent=(
             Case(
@@ -112,11 +99,7 @@ WAYS = (
         "has a number for each pair of nodes, nearly all of them zero.",
         "A = torch.sparse_coo_tensor({a0}, torch.ones({of0}.shape[1]), (n, n))  # only the edges; n: the nodes\n"
         "y = torch.sparse.mm(A, x)",
-        Case(
-            "from torch_geometric.utils import to_dense_adj",
-            "A = to_dense_adj(edge_index)",
-            says=("torch.sparse_coo_tensor(edge_index",),
-        ),
+        Case("from torch_geometric.utils import to_dense_adj", "A = to_dense_adj(edge_index)"),
     ),
     LesserWay(
         ("xgboost.DMatrix", "xgboost.QuantileDMatrix", "lightgbm.Dataset", "catboost.Pool"),
@@ -125,7 +108,7 @@ WAYS = (
         "X32 = {of0}.astype('float32')  # half of it, before; then: del {a0}\n"
         "data = xgboost.QuantileDMatrix(X32, label=y, max_bin=256)  # one byte for a value, with tree_method='hist'\n"
         "# LightGBM: lightgbm.Dataset(X32, y, params={{'max_bin': 63}}, free_raw_data=True)",
-        Case("import xgboost as xgb", "d = xgb.DMatrix(X, label=y)", says=("X.astype('float32')", "QuantileDMatrix")),
+        Case("import xgboost as xgb", "d = xgb.DMatrix(X, label=y)"),
     ),
     LesserWay(
         (".predict",),
@@ -133,12 +116,7 @@ WAYS = (
         "is made for many rows at once, and leaves something behind in each round of a loop.",
         "out = {owner}({a0}, training=False).numpy()  # one call for each round\n\n"
         "outs = {owner}.predict(np.concatenate(inputs), batch_size=64)  # or one call for all, outside of the loop",
-        Case(
-            "import keras\nnet = keras.Sequential()",
-            "for x in xs:\n    y = net.predict(x)\n    act(y)",
-            line=2,
-            says=("net(x, training=False)",),
-        ),
+        Case("import keras\nnet = keras.Sequential()", "for x in xs:\n    y = net.predict(x)\n    act(y)", line=2),
         _predicts_in_a_loop,
     ),
 )

@@ -116,7 +116,7 @@ WAYS = (
         "parts = {a0}\nparts = [one.groupby(one.index.round('1s')).mean() for one in parts]  # times: whole seconds\n"
         "{to} = pd.concat(parts, axis=1)  # or one.resample('1s').mean(); pd.merge_asof takes the nearest time\n\n"
         "{to} = pd.concat(parts, axis=1, join='inner')  # keys: only those that all of them have",
-        Case("import pandas as pd", "wide = pd.concat(series, axis=1)", says=("one.index.round('1s')", "merge_asof")),
+        Case("import pandas as pd", "wide = pd.concat(series, axis=1)"),
         _side_by_side,
     ),
     LesserWay(
@@ -150,7 +150,7 @@ WAYS = (
         "makes a row for each time of the range.",
         "print({table}.index.min(), {table}.index.max())  # one wrong date makes the range long\n"
         "{to} = {table}.resample('1h').mean()  # a coarser step; or one day at a time",
-        Case(_FRAME, "full = df.reindex(pd.date_range(a, b, freq='s'))", says=("resample('1h')", "df.index.min()")),
+        Case(_FRAME, "full = df.reindex(pd.date_range(a, b, freq='s'))"),
         _of_times,
     ),
     LesserWay(
@@ -168,7 +168,7 @@ WAYS = (
         "makes a row of each pair, of Python objects first.",
         "for a, b in pairs:  # one pair at a time: keep those that are similar enough\n    ...\n\n"
         "few = left.merge(right, on='city')  # or only those that share a city, a first letter, a year",
-        Case("import pandas as pd\nfrom itertools import product", "t = pd.DataFrame(product(a, b))", says=("share",)),
+        Case("import pandas as pd\nfrom itertools import product", "t = pd.DataFrame(product(a, b))"),
         _of_pairs,
     ),
     LesserWay(
@@ -177,7 +177,7 @@ WAYS = (
         "makes eight bytes for each step, and what is joined to it far more.",
         "days = pd.date_range(start, end, freq='D')  # a coarser step\nfor day in days:  # and one day at a time\n"
         "    times = pd.date_range(day, periods=86_400, freq='s')",
-        Case("import pandas as pd", "t = pd.date_range('1900', '2100', freq='ms')", says=("freq='D'",)),
+        Case("import pandas as pd", "t = pd.date_range('1900', '2100', freq='ms')"),
         lambda call, _death: getattr(call.statement, "value", None) is call.node,
     ),
     LesserWay(
@@ -187,7 +187,7 @@ WAYS = (
         "from collections import defaultdict\n\n"
         "{to} = defaultdict(lambda: np.zeros(n, 'float32'))  # {to}[state]: only states that came\n\n"
         "# or fewer steps: half of them in each of six dimensions is a 64th of the table; and float32",
-        Case("import numpy as np", "q = np.zeros([bins] * 6 + [3])", says=("q = defaultdict(lambda",)),
+        Case("import numpy as np", "q = np.zeros([bins] * 6 + [3])"),
         _of_many_dimensions,
     ),
 )

@@ -69,14 +69,14 @@ WAYS = (
         "    for row in rows:\n        pickle.dump(row, file)\n\nwith open('rows.pkl', 'rb') as file:\n"
         "    while file.peek(1):\n        row = pickle.load(file)  # one at a time\n\n"
         "x = np.load('x.npy', mmap_mode='r')  # an array, saved by np.save: nothing is read yet",
-        Case("import pickle", "rows = pickle.load(open('rows.pkl', 'rb'))", says=("while file.peek(1):", "mmap_mode")),
+        Case("import pickle", "rows = pickle.load(open('rows.pkl', 'rb'))"),
     ),
     LesserWay(
         ("joblib.load",),
         "Leave the arrays in their file: mmap_mode='r'",
         "reads all arrays of the file.",
         "{to} = joblib.load({a0}, mmap_mode='r')  # arrays are read as they are used; the file must not be compressed",
-        Case("import joblib", "m = joblib.load('m.joblib')", says=("m = joblib.load('m.joblib', mmap_mode='r')",)),
+        Case("import joblib", "m = joblib.load('m.joblib')"),
         not_seen("mmap_mode", 1),
     ),
     LesserWay(
@@ -85,7 +85,7 @@ WAYS = (
         "keeps all pictures of the film as numbers: a hundred times the size of the file.",
         "import imageio.v3 as iio\n\nfor i, frame in enumerate(iio.imiter({a0})):\n    if i % 10 == 0:  # every tenth\n"
         "        ...  # keep frame[::4, ::4], or what is measured in it",
-        Case("import imageio", "film = imageio.mimread('a.mp4')", says=("iio.imiter('a.mp4')", "frame[::4, ::4]")),
+        Case("import imageio", "film = imageio.mimread('a.mp4')"),
     ),
     LesserWay(
         ("tifffile.imread", "skimage.io.imread", "tifffile.TiffFile"),
@@ -93,7 +93,7 @@ WAYS = (
         "unpacks all pages of the picture.",
         "import tifffile\n\n{to} = tifffile.memmap({a0}, mode='r')  # not compressed: nothing is read yet\n"
         "page = tifffile.imread({a0}, key=0)  # or one page at a time",
-        Case("import tifffile", "x = tifffile.imread('a.tif')", says=("tifffile.memmap('a.tif'", "key=0")),
+        Case("import tifffile", "x = tifffile.imread('a.tif')"),
         _of_pages,
     ),
     LesserWay(
@@ -102,7 +102,7 @@ WAYS = (
         "unpacks the whole recording, and each change of it makes a copy.",
         "part = AudioSegment.from_file({a0}, start_second=0, duration=60)  # a minute; next start_second=60\n"
         "# or without Python: !ffmpeg -i in.mp3 -ar 16000 -ac 1 out.wav",
-        Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3')", says=("duration=60",)),
+        Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3')"),
         without("start_second", "duration"),
         silent=(Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3', duration=9)"),),
     ),
@@ -116,7 +116,6 @@ WAYS = (
         Case(
             "import sqlite3\ncon = sqlite3.connect(':memory:')",
             "for row in rows:\n    con.execute('insert into t values (?)', row)",
-            says=("sqlite3.connect('scratch.db')",),
         ),
         _in_memory,
     ),
@@ -127,7 +126,7 @@ WAYS = (
         "few = asyncio.Semaphore(20)\n\nasync def one(item):\n    async with few:  # twenty at a time\n"
         "        result = await fetch(item)  # with your function\n        ...  # write it to a file\n\n"
         "await asyncio.gather(*(one(item) for item in items))",
-        Case("import asyncio", "p = await asyncio.gather(*[get(u) for u in us])", says=("asyncio.Semaphore(20)",)),
+        Case("import asyncio", "p = await asyncio.gather(*[get(u) for u in us])"),
         lambda call, _death: (
             call.name != "asyncio.gather" or any(isinstance(one, ast.Starred) for one in call.node.args)
         ),
@@ -138,7 +137,7 @@ WAYS = (
         "keeps all sentences that it is given as lists, and a vector for each word.",
         "from gensim.models.word2vec import LineSentence\n\n"
         "{to} = {function}(LineSentence('sentences.txt'), min_count=5)  # a sentence in each line; rare words left out",
-        Case("from gensim.models import Word2Vec", "m = Word2Vec(list(s))", says=("m = Word2Vec(LineSentence(",)),
+        Case("from gensim.models import Word2Vec", "m = Word2Vec(list(s))"),
     ),
     LesserWay(
         ("pandas.DataFrame.to_csv", "pandas.DataFrame.to_json"),
@@ -146,7 +145,7 @@ WAYS = (
         "makes one text of all rows.",
         "{owner}.to_csv('table.csv', index=False)  # straight into a file; .to_parquet is smaller\n"
         "{owner}.to_json('table.json', orient='records', lines=True)  # a row in each line",
-        Case("import pandas as pd\ndf = pd.DataFrame(a)", "text = df.to_csv()", says=("df.to_csv('table.csv'",)),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "text = df.to_csv()"),
         _without_a_file,
     ),
     LesserWay(
@@ -157,11 +156,7 @@ WAYS = (
         "for at in range(0, len({table}), 10_000):  # or by hand, some rows at a time\n"
         "    part = {table}.iloc[at : at + 10_000]\n    part = part.astype(object).where(part.notna(), None)\n"
         "    con.executemany(sql, part.itertuples(index=False, name=None))",
-        Case(
-            "import pandas as pd\ndf = pd.DataFrame(a)",
-            "df = df.astype(object).where(pd.notnull(df), None)",
-            says=("df.to_sql('name'", "df.iloc[at"),
-        ),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df = df.astype(object).where(pd.notnull(df), None)"),
         _to_objects,
     ),
     LesserWay(
@@ -172,11 +167,7 @@ WAYS = (
         "# of lists of numbers an array\nmatrix = np.stack([np.fromstring(text.strip('[]'), sep=',', dtype='float32')"
         " for text in {owner}])\n"
         "np.save('matrix.npy', matrix)  # next time: np.load('matrix.npy', mmap_mode='r')",
-        Case(
-            "import pandas as pd, json\ndf = pd.read_csv('a.csv')",
-            "df['e'] = df['e'].apply(json.loads)",
-            says=("for text in df['e']", "dtype='float32'"),
-        ),
+        Case("import pandas as pd, json\ndf = pd.read_csv('a.csv')", "df['e'] = df['e'].apply(json.loads)"),
         _parses_texts,
     ),
     LesserWay(
@@ -188,7 +179,6 @@ WAYS = (
         Case(
             "import pandas as pd\ndf = pd.DataFrame(a)\nview = df.style.background_gradient()",
             "from IPython.display import display\ndisplay(view)",
-            says=("df.head(100).style",),
             line=2,
         ),
         _colours,

@@ -24,7 +24,7 @@ WAYS = (
         "makes an object of some kilobytes for each value.",
         "plt.stairs(heights, fill=True)  # one object; heights: the values of your bars\n"
         "counts, edges = np.histogram(values, bins=200)  # or fewer bars: plt.stairs(counts, edges, fill=True)",
-        Case("import matplotlib.pyplot as plt", "plt.bar(x, y)", says=("plt.stairs(heights, fill=True)",)),
+        Case("import matplotlib.pyplot as plt", "plt.bar(x, y)"),
         lambda call, death: (
             (death.code.qualified(call.node.func, call.scope) or "").startswith("matplotlib.")
             or _PLOTTED(call, death) is not False
@@ -35,7 +35,7 @@ WAYS = (
         "Draw dots, or every tenth of them: scatter",
         "makes a polygon for each face between the points.",
         "ax.scatter(x[::10], y[::10], z[::10], s=1)  # your points; of voxels: np.nonzero(block[::4, ::4, ::4])",
-        Case(_PLT, "ax.voxels(block)", says=("ax.scatter(x[::10]",)),
+        Case(_PLT, "ax.voxels(block)"),
         lambda _call, death: death.code.imports("matplotlib"),
     ),
     LesserWay(
@@ -43,7 +43,7 @@ WAYS = (
         "Show the first rows: a table is a cell and a text for each value",
         "makes a box and a text for each value.",
         "plt.table(rows[:50], loc='center')  # rows: your cellText\n\ndf.head(50)  # or no figure at all",
-        Case("import matplotlib.pyplot as plt", "plt.table(cellText=rows)", says=("plt.table(rows[:50]",)),
+        Case("import matplotlib.pyplot as plt", "plt.table(cellText=rows)"),
         lambda call, death: call.argument("cellText") is not None and death.code.imports("matplotlib"),
     ),
     LesserWay(
@@ -51,7 +51,7 @@ WAYS = (
         "Draw the first levels: max_depth=3",
         "draws a box for each node of the tree.",
         "{function}({a0}, max_depth=3)  # with your other arguments; print({of0}.get_n_leaves())",
-        Case("from sklearn.tree import plot_tree", "plot_tree(model)", says=("plot_tree(model, max_depth=3)",)),
+        Case("from sklearn.tree import plot_tree", "plot_tree(model)"),
         without("max_depth"),
         silent=(Case("from sklearn.tree import plot_tree", "plot_tree(model, max_depth=2)"),),
     ),
@@ -65,7 +65,6 @@ WAYS = (
             "import matplotlib as mpl\nfrom matplotlib.animation import FuncAnimation\n"
             "mpl.rcParams['animation.embed_limit'] = 9000\nani = FuncAnimation(fig, draw)",
             "page = ani.to_jshtml()",
-            says=("ani.save('film.mp4'",),
         ),
         lambda _call, death: death.code.has_text("embed_limit"),  # 20 MB where none is set
         silent=(
@@ -78,7 +77,7 @@ WAYS = (
         "is given all frames at once.",
         "import imageio.v2 as imageio\n\nwith imageio.get_writer({a0}, mode='I') as writer:\n"
         "    for at in range(n_frames):\n        writer.append_data(draw(at)[::2, ::2])  # half as wide and high",
-        Case("import imageio", "imageio.mimsave('a.gif', frames)", says=("imageio.get_writer('a.gif'",)),
+        Case("import imageio", "imageio.mimsave('a.gif', frames)"),
     ),
     LesserWay(
         (".to_soundarray", ".iter_frames"),
@@ -87,11 +86,7 @@ WAYS = (
         "for part in clip.audio.iter_chunks(chunksize=44_100, fps=44_100):  # of the sound: a second\n"
         "    ...  # keep a number of it\nfor frame in clip.iter_frames(fps=2):  # of the pictures: two a second\n"
         "    small = frame[::4, ::4]",
-        Case(
-            "from moviepy.editor import VideoFileClip\nc = VideoFileClip('a.mp4')",
-            "x = c.audio.to_soundarray()",
-            says=("iter_chunks(chunksize=44_100",),
-        ),
+        Case("from moviepy.editor import VideoFileClip\nc = VideoFileClip('a.mp4')", "x = c.audio.to_soundarray()"),
         both(made("moviepy"), lambda call, death: call.name == ".to_soundarray" or is_gathered(call, death)),
     ),
     LesserWay(
@@ -100,11 +95,7 @@ WAYS = (
         "gives a Python object for each dot, and all of them are kept.",
         "pixels = np.asarray({owner}.convert('RGB'))  # a byte for each value, as height x width x colours\n"
         "colours, counts = np.unique(pixels.reshape(-1, pixels.shape[-1])[::10], axis=0, return_counts=True)",
-        Case(
-            "from PIL import Image\nimg = Image.open('a')",
-            "dots = list(img.getdata())",
-            says=("import numpy as np\n\npixels = np.asarray(img.convert('RGB'))",),
-        ),
+        Case("from PIL import Image\nimg = Image.open('a')", "dots = list(img.getdata())"),
         both(is_method_of("PIL"), is_gathered),
     ),
     LesserWay(
@@ -114,11 +105,7 @@ WAYS = (
         "level = {owner}.get_best_level_for_downsample(16)  # a sixteenth as wide and high\n"
         "small = {owner}.read_region((0, 0), level, {owner}.level_dimensions[level])\n"
         "tile = {owner}.read_region((x, y), 0, (1024, 1024))  # or a tile in full",
-        Case(
-            "import openslide\ns = openslide.OpenSlide('a.svs')",
-            "img = s.read_region((0, 0), 0, s.dimensions)",
-            says=("s.get_best_level_for_downsample(16)",),
-        ),
+        Case("import openslide\ns = openslide.OpenSlide('a.svs')", "img = s.read_region((0, 0), 0, s.dimensions)"),
         both(made("openslide"), lambda call, _death: "dimensions" in call.text),
         silent=(Case("import openslide\ns = openslide.OpenSlide('a')", "img = s.read_region((0, 0), 0, (256, 256))"),),
     ),
@@ -128,11 +115,7 @@ WAYS = (
         "makes a number for each pair of grey levels: with 65,536 of them 32 GiB.",
         "small = ({of0} // ({of0}.max() // 32 + 1)).astype('uint8')  # 32 levels\n"
         "{to} = {function}(small, [1], [0], levels=32)  # with your distances and angles",
-        Case(
-            "from skimage.feature import graycomatrix",
-            "g = graycomatrix(img, [1], [0], levels=65536)",
-            says=("levels=32)",),
-        ),
+        Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=65536)"),
         _has_many_levels,
         silent=(
             Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=32)"),
@@ -145,7 +128,7 @@ WAYS = (
         "Take larger steps: step_size=4",
         "makes points and faces wherever the surface goes, of each cell of the volume.",
         "vertices, faces, normals, values = {function}({a0}, step_size=4)  # a sixteenth of the faces",
-        Case("from skimage.measure import marching_cubes", "m = marching_cubes(v)", says=("marching_cubes(v, step_",)),
+        Case("from skimage.measure import marching_cubes", "m = marching_cubes(v)"),
         without("step_size"),
         silent=(Case("from skimage.measure import marching_cubes", "m = marching_cubes(v, step_size=4)"),),
     ),
@@ -155,8 +138,6 @@ WAYS = (
         "makes a number of eight bytes, and the place of the nearest in each dimension, for each dot.",
         "import cv2\n\n{to} = cv2.distanceTransform({of0}.astype('uint8'), cv2.DIST_L2, 5)  # not quite exact\n"
         "# where there are three dimensions: scipy.ndimage.distance_transform_cdt, another distance, four bytes",
-        Case(
-            "from scipy import ndimage", "d = ndimage.distance_transform_edt(m)", says=("d = cv2.distanceTransform(m",)
-        ),
+        Case("from scipy import ndimage", "d = ndimage.distance_transform_edt(m)"),
     ),
 )

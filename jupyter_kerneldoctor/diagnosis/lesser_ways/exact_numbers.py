@@ -22,7 +22,7 @@ WAYS = (
         "makes a number with all of its digits.",
         "import math\n\nlog_n = math.lgamma(n + 1)  # the logarithm of n!; those of products are sums\n"
         "digits = int(log_n / math.log(10)) + 1  # how many it would have",
-        Case("import math", "n = math.factorial(10**9)", says=("math.lgamma(n + 1)",)),
+        Case("import math", "n = math.factorial(10**9)"),
         lambda call, death: (
             _is_single(call, death) and (call.name.startswith("math.") or given(True, "exact")(call, death))
         ),
@@ -35,6 +35,6 @@ WAYS = (
         "import numpy as np\nimport sympy\n\n"
         "f = sympy.lambdify((x, y), {a0}, 'numpy')  # numbers in place of terms; no expand before\n"
         "values = f(np.linspace(0, 1, 1000), 2.0)",
-        Case("import sympy", "e = sympy.expand((x + y) ** 900)", says=("lambdify((x, y), (x + y) ** 900",)),
+        Case("import sympy", "e = sympy.expand((x + y) ** 900)"),
     ),
 )

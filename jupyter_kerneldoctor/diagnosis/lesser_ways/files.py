@@ -76,11 +76,7 @@ WAYS = (
         "{table}.to_parquet('table.parquet')  # or to_csv\n\nfrom openpyxl import Workbook\n\n"
         "book = Workbook(write_only=True)\nsheet = book.create_sheet()\n"
         "for row in {table}.itertuples(index=False):\n    sheet.append(row)\nbook.save('table.xlsx')",
-        Case(
-            "import pandas as pd\ndf = pd.DataFrame(a)",
-            "df.to_excel('a.xlsx')",
-            says=("write_only=True", "df.itertuples"),
-        ),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_excel('a.xlsx')"),
     ),
     LesserWay(
         ("pandas.read_json",),
@@ -88,7 +84,7 @@ WAYS = (
         "makes objects of all records before there is a table.",
         "for part in pd.read_json({a0}, lines=True, chunksize=100_000):  # a record in each line\n"
         "    ...  # keep only the columns you need",
-        Case("import pandas as pd", "df = pd.read_json('a.json')", says=("pd.read_json('a.json', lines=True, chunk",)),
+        Case("import pandas as pd", "df = pd.read_json('a.json')"),
         lambda call, _death: call.argument("chunksize") is None and call.argument("lines") is None,
     ),
     LesserWay(
@@ -96,7 +92,7 @@ WAYS = (
         "Keep of each record only the fields you need",
         "makes a dict of each record, with a text for each value, and all of them are kept.",
         "rows = [(one['id'], one['price']) for one in map(json.loads, file)]  # or one record at a time, in a loop",
-        Case("import json", "docs = [json.loads(line) for line in f]", says=("map(json.loads, file)",)),
+        Case("import json", "docs = [json.loads(line) for line in f]"),
         is_gathered,
     ),
     LesserWay(
@@ -105,14 +101,14 @@ WAYS = (
         "reads every column.",
         "{to}.to_parquet('table.parquet')  # once, where there is room for it\n"
         "{to} = pd.read_parquet('table.parquet', columns=['the columns', 'you need'])",
-        Case("import pandas as pd", "df = pd.read_pickle('a.pkl')", says=("columns=['the columns',",)),
+        Case("import pandas as pd", "df = pd.read_pickle('a.pkl')"),
     ),
     LesserWay(
         ("json.dumps", "json.dump", "yaml.dump", "yaml.safe_dump"),
         "Write one record at a time, a line for each",
         "makes one text of everything.",
         "with open('out.jsonl', 'w') as file:\n    for one in {a0}:\n        file.write(json.dumps(one) + '\\n')",
-        Case("import json", "text = json.dumps(rows)", says=("for one in rows",)),
+        Case("import json", "text = json.dumps(rows)"),
     ),
     LesserWay(
         ("pandas.read_excel", "openpyxl.load_workbook"),
@@ -121,21 +117,21 @@ WAYS = (
         "from openpyxl import load_workbook\n"
         "for sheet in load_workbook({a0}, read_only=True):\n"
         "    for row in sheet.iter_rows(values_only=True):\n        ...",
-        Case("import pandas as pd\ndf = pd.DataFrame(a)", "sheet = pd.read_excel('a.xlsx')", says=("read_only=True",)),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "sheet = pd.read_excel('a.xlsx')"),
     ),
     LesserWay(
         ("xml.etree.ElementTree.parse", "lxml.etree.parse"),
         "Take one element at a time: iterparse",
         "makes an object of each element, ten times the size of the file.",
         "for event, element in ElementTree.iterparse({a0}):\n    ...\n    element.clear()",
-        Case("from xml.etree import ElementTree", "tree = ElementTree.parse('a.xml')", says=("iterparse('a.xml')",)),
+        Case("from xml.etree import ElementTree", "tree = ElementTree.parse('a.xml')"),
     ),
     LesserWay(
         ("numpy.genfromtxt", "numpy.loadtxt"),
         "Read the numbers with pandas, as float32",
         "takes many times the size of the file while it reads.",
         "data = pd.read_csv({a0}, header=None, dtype='float32').to_numpy()  # sep=r'\\s+' for columns by blanks",
-        Case("import numpy as np", "data = np.loadtxt('a.txt')", says=("pd.read_csv('a.txt'",)),
+        Case("import numpy as np", "data = np.loadtxt('a.txt')"),
     ),
     LesserWay(
         (".fetchall",),
@@ -156,7 +152,7 @@ WAYS = (
         "unpacks everything at once.",
         "import shutil, zipfile\n\nwith zipfile.ZipFile(path).open(name) as packed, open('data', 'wb') as file:\n"
         "    shutil.copyfileobj(packed, file)  # or: for line in packed",
-        Case("import zipfile\nz = zipfile.ZipFile('a')", "raw = z.read('b')", says=("shutil.copyfileobj",)),
+        Case("import zipfile\nz = zipfile.ZipFile('a')", "raw = z.read('b')"),
         is_made_by("zipfile.ZipFile", "tarfile.open"),
     ),
     LesserWay(
@@ -165,7 +161,7 @@ WAYS = (
         "makes another of each object inside.",
         "changed = {{**{a0}, 'key': new}}  # the rest is shared\n\n"
         "with open('state.pickle', 'wb') as file:\n    pickle.dump({a0}, file, protocol=5)  # straight into a file",
-        Case("import copy", "new = copy.deepcopy(state)", says=("**state",)),
+        Case("import copy", "new = copy.deepcopy(state)"),
         lambda call, _death: "state_dict(" not in call.text,
     ),
     LesserWay(
@@ -174,7 +170,7 @@ WAYS = (
         "gives a list or a dict of texts for each row, and all of them are kept.",
         "for row in csv.reader(file):\n    total += float(row[2])  # only what you need of it\n\n"
         "df = pd.read_csv(path, usecols=['a', 'b'], dtype='float32')  # or as numbers",
-        Case("import csv", "rows = list(csv.DictReader(f))", says=("for row in csv.reader", "usecols")),
+        Case("import csv", "rows = list(csv.DictReader(f))"),
         is_gathered,
     ),
     LesserWay(
@@ -183,7 +179,7 @@ WAYS = (
         "keeps all that the program writes.",
         "with subprocess.Popen({a0}, stdout=subprocess.PIPE, text=True) as process:\n"
         "    for line in process.stdout:\n        ...",
-        Case("import subprocess", "out = subprocess.run(c, capture_output=True).stdout", says=("Popen(c,",)),
+        Case("import subprocess", "out = subprocess.run(c, capture_output=True).stdout"),
         _captures,
     ),
     LesserWay(
@@ -192,7 +188,7 @@ WAYS = (
         "reads all bands in full.",
         "from rasterio.windows import Window\n\npart = {owner}.read(1, window=Window(0, 0, 4096, 4096))\n"
         "small = {owner}.read(1, out_shape=({owner}.height // 8, {owner}.width // 8))  # every eighth",
-        Case("import rasterio\nsrc = rasterio.open('a')", "a = src.read()", says=("src.read(1, window",)),
+        Case("import rasterio\nsrc = rasterio.open('a')", "a = src.read()"),
         is_made_by("rasterio.open"),
     ),
     LesserWay(
@@ -201,7 +197,7 @@ WAYS = (
         "unpacks everything at once, beside the packed bytes.",
         "import gzip, shutil\n\nwith gzip.open('data.gz') as packed, open('data', 'wb') as file:\n"
         "    shutil.copyfileobj(packed, file)  # or: for line in packed",
-        Case("import gzip", "raw = gzip.decompress(data)", says=("shutil.copyfileobj",)),
+        Case("import gzip", "raw = gzip.decompress(data)"),
     ),
     LesserWay(
         (".map", ".starmap", ".imap", ".imap_unordered", ".map_async"),
@@ -220,7 +216,7 @@ WAYS = (
         "keeps all that the server sends.",
         "with requests.get({a0}, stream=True) as response, open('download', 'wb') as file:\n"
         "    for part in response.iter_content(1 << 20):\n        file.write(part)",
-        Case("import requests", "body = requests.get(url).content", says=("requests.get(url, stream=True)",)),
+        Case("import requests", "body = requests.get(url).content"),
     ),
     LesserWay(
         (".()",),
@@ -241,7 +237,7 @@ WAYS = (
         "Take some rows at a time: yield_per",
         "makes an object of each row.",
         "for row in session.execute(query.execution_options(yield_per=1000)):\n    ...",
-        Case("import sqlalchemy\ns = sqlalchemy.Session()", "r = s.query(A).all()", says=("yield_per=1000",)),
+        Case("import sqlalchemy\ns = sqlalchemy.Session()", "r = s.query(A).all()"),
         is_method_of("sqlalchemy"),
     ),
     LesserWay(
@@ -250,7 +246,7 @@ WAYS = (
         "gives a future for each item, and each keeps its result.",
         "from concurrent.futures import as_completed\n\nwaiting = {{executor.submit(f, x) for x in items}}\n"
         "for done in as_completed(waiting):\n    waiting.discard(done)\n    ...  # keep a number of done.result()",
-        Case("futures = [ex.submit(f, x) for x in xs]", says=("as_completed(waiting)",)),
+        Case("futures = [ex.submit(f, x) for x in xs]"),
         is_gathered,
     ),
 )
@@ -261,7 +257,7 @@ GENERAL = (
         "Take one after the other, not all at once",
         "holds all that it is given at the same time.",
         "for one in {a0}:\n    ...  # a sum, a count, the best so far; heapq.nlargest holds the ten best",
-        Case("everything = list(read(path))", says=("for one in read(path)", "heapq.nlargest")),
+        Case("everything = list(read(path))"),
         _is_of_many,
     ),
     LesserWay(
@@ -269,7 +265,7 @@ GENERAL = (
         "Keep numbers in an array, or a table in place of a dict",
         "makes an object of each key and each value, a hundred bytes and more for a pair.",
         "table = pd.Series(values, index=keys)  # eight bytes for a number; table[key] as before",
-        Case("d = dict(zip(keys, values))", says=("pd.Series(values, index=keys)",)),
+        Case("d = dict(zip(keys, values))"),
         lambda call, _death: len(call.node.args) == 1,
     ),
 )

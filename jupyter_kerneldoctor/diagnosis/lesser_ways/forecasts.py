@@ -24,9 +24,7 @@ WAYS = (
         "for name in ['y', 'x']:  # your numbers: the same slopes as with a column for each group\n"
         "    df[name] -= df.groupby(group)[name].transform('mean')\n"
         "result = smf.ols('y ~ x - 1', df).fit()  # for several groups at once: linearmodels' AbsorbingLS",
-        Case(
-            "import statsmodels.formula.api as smf", "m = smf.ols('y ~ x + C(shop)', df)", says=(".transform('mean')",)
-        ),
+        Case("import statsmodels.formula.api as smf", "m = smf.ols('y ~ x + C(shop)', df)"),
         _has_categories,
         silent=(Case("import statsmodels.formula.api as smf", "m = smf.ols('y ~ x', df)"),),
     ),
@@ -36,7 +34,7 @@ WAYS = (
         "draws a thousand courses of each time, `uncertainty_samples`, to say how sure it is.",
         "model = Prophet(uncertainty_samples=0)  # with your other arguments; or 100, for rough bounds\n"
         "forecast = model.fit(history).predict({a0})",
-        Case("from prophet import Prophet\nm = Prophet()", "f = m.predict(future)", says=("uncertainty_samples=0",)),
+        Case("from prophet import Prophet\nm = Prophet()", "f = m.predict(future)"),
         lambda call, death: any(
             made(one, "Prophet", told=without("uncertainty_samples"))(call, death) for one in ("prophet", "fbprophet")
         ),
@@ -49,9 +47,7 @@ WAYS = (
         "backend = emcee.backends.HDFBackend('chain.h5')\n"
         "sampler = emcee.EnsembleSampler(n_walkers, n_dim, log_prob, backend=backend)\n"
         "sampler.run_mcmc({a0}, n_steps, thin_by=10)  # n_steps are kept: a tenth of what you ask for now",
-        Case(
-            "import emcee\ns = emcee.EnsembleSampler(9, 3, f)", "s.run_mcmc(p0, 10**6)", says=("run_mcmc(p0, n_steps",)
-        ),
+        Case("import emcee\ns = emcee.EnsembleSampler(9, 3, f)", "s.run_mcmc(p0, 10**6)"),
         both(made("emcee"), without("thin_by")),
     ),
     LesserWay(
@@ -61,11 +57,7 @@ WAYS = (
         "# lifelines: at these times only\n{to} = {function}({a0}, times=[30, 90, 365])\n\n"
         "# scikit-survival: some rows at a time, a few numbers of each\nfor at in range(0, len({a0}), 1000):\n"
         "    part = {function}({of0}[at : at + 1000], return_array=True)[:, ::50]",
-        Case(
-            "from lifelines import CoxPHFitter\nc = CoxPHFitter()",
-            "s = c.predict_survival_function(df)",
-            says=("c.predict_survival_function(df, times=[30",),
-        ),
+        Case("from lifelines import CoxPHFitter\nc = CoxPHFitter()", "s = c.predict_survival_function(df)"),
         lambda call, death: (
             call.argument("times", 1) is None and any(made(one)(call, death) for one in ("lifelines", "sksurv"))
         ),
@@ -85,7 +77,6 @@ WAYS = (
         Case(
             "from mlxtend.preprocessing import TransactionEncoder\nte = TransactionEncoder()",
             "t = te.fit_transform(baskets)",
-            says=("sparse=True",),
         ),
         both(made("mlxtend", "TransactionEncoder"), without("sparse", 1)),
     ),
@@ -95,7 +86,7 @@ WAYS = (
         "works out some 800 features of each series, and hands copies of the rows to its processes.",
         "from tsfresh.feature_extraction import MinimalFCParameters\n\n"
         "{to} = {function}({a0}, default_fc_parameters=MinimalFCParameters(), n_jobs=2)  # and your column_id, y",
-        Case("from tsfresh import extract_features", "X = extract_features(df)", says=("MinimalFCParameters()",)),
+        Case("from tsfresh import extract_features", "X = extract_features(df)"),
         without("default_fc_parameters", "kind_to_fc_parameters"),
         silent=(Case("from tsfresh import extract_features", "X = extract_features(df, default_fc_parameters=p)"),),
     ),
@@ -107,7 +98,6 @@ WAYS = (
         Case(
             "from tsfresh.utilities.dataframe_functions import roll_time_series",
             "w = roll_time_series(df, column_id='id')",
-            says=("w = roll_time_series(df,", "max_timeshift=50"),
         ),
         without("max_timeshift"),
     ),
@@ -117,11 +107,7 @@ WAYS = (
         "makes a picture of n x n numbers for each series of n.",
         "from pyts.image import GramianAngularField  # or MarkovTransitionField\n\n"
         "{to} = GramianAngularField(image_size=64).fit_transform({a0})  # 64 x 64 for each; or some series at a time",
-        Case(
-            "from pyts.image import GramianAngularField\ng = GramianAngularField()",
-            "P = g.fit_transform(X)",
-            says=("P = GramianAngularField(image_size=64)",),
-        ),
+        Case("from pyts.image import GramianAngularField\ng = GramianAngularField()", "P = g.fit_transform(X)"),
         made("pyts", "GramianAngularField", "MarkovTransitionField", told=without("image_size", 0)),
     ),
     LesserWay(
@@ -130,7 +116,7 @@ WAYS = (
         "writes all zeros of a sparse matrix, too.",
         "sc.pp.highly_variable_genes({a0}, n_top_genes=2000)\nadata = {of0}[:, {of0}.var.highly_variable].copy()\n"
         "sc.pp.scale(adata, zero_center=False, max_value=10)  # stays sparse",
-        Case("import scanpy as sc", "sc.pp.scale(adata)", says=("n_top_genes=2000", "zero_center=False")),
+        Case("import scanpy as sc", "sc.pp.scale(adata)"),
         lambda call, death: not given(False, "zero_center", 1)(call, death),
     ),
 )

@@ -67,11 +67,7 @@ WAYS = (
         "Listen to half a minute at a time: chunk_length_s=30",
         "works on the whole recording at once where no `chunk_length_s` is given.",
         "text = {owner}({a0}, chunk_length_s=30, batch_size=4)  # pieces of 30 seconds, joined again",
-        Case(
-            _PIPELINE + "asr = pipeline('automatic-speech-recognition')",
-            "t = asr('talk.wav')",
-            says=("asr('talk.wav', chunk_length_s=30",),
-        ),
+        Case(_PIPELINE + "asr = pipeline('automatic-speech-recognition')", "t = asr('talk.wav')"),
         both(
             without("chunk_length_s"),
             made(
@@ -93,7 +89,7 @@ WAYS = (
         "`output_attentions` a number for each pair of words in each head.",
         "with torch.no_grad():\n    out = {owner}.base_model(**batch)  # no output_hidden_states, output_attentions\n"
         "vectors = out.last_hidden_state.mean(1)  # of each text; of another layer: keep that one alone",
-        Case(_TRANSFORMERS, "out = m(**batch, output_hidden_states=True)", says=("out.last_hidden_state",)),
+        Case(_TRANSFORMERS, "out = m(**batch, output_hidden_states=True)"),
         _asks_for_layers,
         silent=(Case(_TRANSFORMERS, "out = m(**batch)"),),
     ),
@@ -105,7 +101,6 @@ WAYS = (
         Case(
             "from sentence_transformers import SentenceTransformer\nm = SentenceTransformer('a')",
             "v = m.encode(texts, output_value='token_embeddings')",
-            says=("m.encode(texts, batch_size=32)",),
         ),
         both(given("token_embeddings", "output_value"), made("sentence_transformers")),
     ),
@@ -118,7 +113,6 @@ WAYS = (
         Case(
             "from diffusers import StableDiffusionPipeline\np = StableDiffusionPipeline.from_pretrained('a')",
             "out = p('a cat', num_images_per_prompt=8)",
-            says=("p.enable_attention_slicing()", "p('a cat').images[0]"),
         ),
         lambda call, death: call.argument("num_images_per_prompt") is not None and made("diffusers")(call, death),
     ),
@@ -129,16 +123,14 @@ WAYS = (
         "from datasets import Dataset\n\ndef rows():\n"
         "    for row in source:  # read where it is needed, not from a list\n"
         "        yield {{'text': row}}\n\n{to} = Dataset.from_generator(rows)  # kept in a file",
-        Case("from datasets import Dataset", "ds = Dataset.from_list(rows)", says=("ds = Dataset.from_generator(",)),
+        Case("from datasets import Dataset", "ds = Dataset.from_list(rows)"),
     ),
     LesserWay(
         ("datasets.load_dataset", "datasets.load_from_disk", ".map", ".filter", ".sort"),
         "Leave the data set in its file: keep_in_memory=False",
         "copies the whole data set into memory with `keep_in_memory=True`.",
         "{to} = {function}({a0}, keep_in_memory=False)  # with your other arguments: it is read as it is used",
-        Case(
-            "import datasets", "ds = datasets.load_dataset('a', keep_in_memory=True)", says=("keep_in_memory=False)",)
-        ),
+        Case("import datasets", "ds = datasets.load_dataset('a', keep_in_memory=True)"),
         both(given(True, "keep_in_memory"), lambda _call, death: death.code.imports("datasets")),
         silent=(Case("import datasets", "ds = datasets.load_dataset('a')"),),
     ),
@@ -147,11 +139,7 @@ WAYS = (
         "Write the rows sooner: writer_batch_size=50",
         "keeps a thousand rows of its result in memory before it writes them; with pictures or sounds that is much.",
         "ds = {owner}.map({a0}, writer_batch_size=50)  # with your other arguments; batched: batch_size=50, too",
-        Case(
-            "import datasets\nds = datasets.load_dataset('a')",
-            "ds = ds.map(spectrum)",
-            says=("ds.map(spectrum, writer_batch_size=50)",),
-        ),
+        Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(spectrum)"),
         both(made("datasets"), without("writer_batch_size", "batch_size")),
         silent=(Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(f, writer_batch_size=50)"),),
     ),
@@ -162,7 +150,7 @@ WAYS = (
         "import faiss\n\nindex = faiss.index_factory({of0}.shape[1], 'IVF1024,SQ8')  # a byte for each number\n"
         "# inner products: a third argument, faiss.METRIC_INNER_PRODUCT\n"
         "index.train({of0}[::20])\nfor at in range(0, len({a0}), 100_000):\n    index.add({of0}[at : at + 100_000])",
-        Case("import faiss\ni = faiss.IndexFlatL2(768)", "i.add(X)", says=("'IVF1024,SQ8'", "X[at : at + 100_000]")),
+        Case("import faiss\ni = faiss.IndexFlatL2(768)", "i.add(X)"),
         made("faiss", "IndexFlatL2", "IndexFlatIP", "IndexHNSWFlat"),
     ),
 )

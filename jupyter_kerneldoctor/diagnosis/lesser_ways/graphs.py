@@ -13,7 +13,7 @@ WAYS = (
         "works out the length of the way between each pair of nodes.",
         "few = {of0}.subgraph(sorted({a0}, key={of0}.degree, reverse=True)[:500])  # the 500 nodes with most edges\n"
         "{to} = nx.spring_layout(few, iterations=50)  # knows edges only",
-        Case(_NX, "p = nx.kamada_kawai_layout(G)", says=("p = nx.spring_layout(few", "G.degree")),
+        Case(_NX, "p = nx.kamada_kawai_layout(G)"),
     ),
     LesserWay(
         (
@@ -24,7 +24,7 @@ WAYS = (
         "makes a number for each pair of nodes.",
         "ranks = nx.pagerank({a0})  # a number for each node, from the edges alone\n"
         "near = nx.ego_graph({a0}, node, radius=2)  # or the same call on what is around one node",
-        Case(_NX, "s = nx.simrank_similarity(G)", says=("nx.ego_graph(G, node, radius=2)",)),
+        Case(_NX, "s = nx.simrank_similarity(G)"),
         without("source", "target", "nodeA", 1),
         silent=(Case(_NX, "s = nx.simrank_similarity(G, source=1)"),),
     ),
@@ -35,7 +35,7 @@ WAYS = (
         "from scipy.sparse.linalg import eigsh\n\n"
         "L = nx.laplacian_matrix({a0}).astype(float)  # sparse; or nx.adjacency_matrix\n"
         "{to} = eigsh(L, k=10, return_eigenvectors=False)  # the ten largest",
-        Case(_NX, "v = nx.laplacian_spectrum(G)", says=("nx.laplacian_matrix(G)", "v = eigsh(L, k=10")),
+        Case(_NX, "v = nx.laplacian_spectrum(G)"),
     ),
     LesserWay(
         (
@@ -48,7 +48,7 @@ WAYS = (
         "few = {of0}.subgraph([n for n in {a0} if {of0}.degree(n) < 500])  # who has very many links says little\n\n"
         "B = bipartite.biadjacency_matrix({a0}, nodes, dtype='int32')  # or sparse: how many links two nodes share\n"
         "shared = B @ B.T",
-        Case(_NX, "L = nx.line_graph(G)", says=("G.degree(n) < 500",)),
+        Case(_NX, "L = nx.line_graph(G)"),
     ),
     LesserWay(
         tuple(
@@ -63,9 +63,7 @@ WAYS = (
         "import heapq\n\naround = lambda u: {{w for v in {of0}[u] for w in {of0}[v]}} - set({of0}[u])  # two steps\n"
         "pairs = ((u, w) for u in {a0} for w in around(u) if u < w)\n"
         "best = heapq.nlargest(1000, nx.jaccard_coefficient({a0}, pairs), key=lambda one: one[2])  # with your score",
-        Case(
-            _NX, "s = list(nx.jaccard_coefficient(G))", says=("heapq.nlargest(1000, nx.jaccard_coefficient(G, pairs)",)
-        ),
+        Case(_NX, "s = list(nx.jaccard_coefficient(G))"),
         lambda call, death: len(call.node.args) == 1 and is_gathered(call, death),
         silent=(Case(_NX, "s = list(nx.jaccard_coefficient(G, pairs))"),),
     ),
@@ -75,7 +73,7 @@ WAYS = (
         "makes an arrow of some kilobytes for each edge of a directed graph, and a text for each name.",
         "few = {of0}.subgraph(sorted({a0}, key={of0}.degree, reverse=True)[:1000])  # those with most edges\n"
         "nx.draw_networkx(few, arrows=False, with_labels=False, node_size=5, width=0.2)  # all edges in one collection",
-        Case(_NX, "nx.draw(G)", says=("nx.draw_networkx(few, arrows=False",)),
+        Case(_NX, "nx.draw(G)"),
         lambda call, death: not given(False, "arrows")(call, death),
         silent=(Case(_NX, "nx.draw_networkx_edges(G, pos, arrows=False)"),),
     ),

@@ -30,7 +30,7 @@ WAYS = (
         "paragraphs = {of0}.split('\\n\\n')\n"
         "for doc in {owner}.pipe(paragraphs, disable=['parser', 'ner'], batch_size=50):\n"
         "    ...  # keep words of it, not `doc`",
-        Case("import spacy\nnlp = spacy.load('en')", "doc = nlp(book)", says=("book.split(", "nlp.pipe(paragraphs")),
+        Case("import spacy\nnlp = spacy.load('en')", "doc = nlp(book)"),
         _of_a_whole_text,
         silent=(Case("import spacy\nnlp = spacy.load('en')", "for t in texts:\n    n += len(nlp(t))"),),
     ),
@@ -41,18 +41,14 @@ WAYS = (
         "from gensim.similarities import Similarity\n\n"
         "{to} = Similarity('index', {a0}, num_features=len(dictionary))  # in files; answers as the other does\n"
         "# as a matrix: gensim.matutils.corpus2csc(corpus), sparse, words x texts",
-        Case(
-            "from gensim.similarities import MatrixSimilarity",
-            "i = MatrixSimilarity(corpus)",
-            says=("i = Similarity(",),
-        ),
+        Case("from gensim.similarities import MatrixSimilarity", "i = MatrixSimilarity(corpus)"),
     ),
     LesserWay(
         ("gensim.models.Phrases", "gensim.models.phrases.Phrases"),
         "Let it forget rare pairs: max_vocab_size=2_000_000",
         "keeps each word and each pair of words, up to 40 million.",
         "{to} = {function}({a0}, min_count=10, max_vocab_size=2_000_000).freeze()  # keeps only the phrases then",
-        Case("from gensim.models import Phrases", "p = Phrases(s)", says=("p = Phrases(s, min_count=10",)),
+        Case("from gensim.models import Phrases", "p = Phrases(s)"),
         without("max_vocab_size"),
         silent=(Case("from gensim.models import Phrases", "p = Phrases(s, max_vocab_size=10**6)"),),
     ),
@@ -62,7 +58,7 @@ WAYS = (
         "gives a tuple for each group of words, and all of them are kept.",
         "from collections import Counter\n\ncounts = Counter({function}({a0}))  # with your other arguments: no list\n"
         "counts = Counter(dict(counts.most_common(100_000)))",
-        Case("import nltk", "g = list(nltk.bigrams(words))", says=("Counter(nltk.bigrams(words))",)),
+        Case("import nltk", "g = list(nltk.bigrams(words))"),
         is_gathered,
     ),
     LesserWay(
@@ -75,11 +71,7 @@ WAYS = (
         "from collections import Counter\n\n"
         "often = {{word for word, n in Counter({a0}).items() if n >= 20}}  # pairs may span a gap then\n"
         "{to} = {function}([word for word in {a0} if word in often])",
-        Case(
-            "from nltk.collocations import BigramCollocationFinder",
-            "f = BigramCollocationFinder.from_words(words)",
-            says=("f = BigramCollocationFinder.from_words([word for word in words",),
-        ),
+        Case("from nltk.collocations import BigramCollocationFinder", "f = BigramCollocationFinder.from_words(words)"),
     ),
     LesserWay(
         (
@@ -94,7 +86,7 @@ WAYS = (
         "# in a terminal: diff -u old.txt new.txt > changes.txt\n\n"
         "known = {{hash(line) for line in open('old.txt')}}  # or only what is new, line by line\n"
         "new = [line for line in open('new.txt') if hash(line) not in known]",
-        Case("import difflib", "d = list(difflib.ndiff(a, b))", says=("diff -u old.txt new.txt",)),
+        Case("import difflib", "d = list(difflib.ndiff(a, b))"),
     ),
     LesserWay(
         ("yaml.safe_load", "yaml.load", "yaml.full_load", "yaml.unsafe_load"),
@@ -102,7 +94,7 @@ WAYS = (
         "makes objects of each sign of the text first, many times its size.",
         "for document in yaml.load_all(open(path), Loader=yaml.CSafeLoader):  # parts that `---` separates\n    ...\n\n"
         "rows = map(json.loads, open('data.jsonl'))  # better: a record in each line, for numbers a table",
-        Case("import yaml", "d = yaml.safe_load(open('a.yml'))", says=("yaml.load_all(",)),
+        Case("import yaml", "d = yaml.safe_load(open('a.yml'))"),
     ),
     LesserWay(
         (*("xml.etree.ElementTree.fromstring", "xml.etree.ElementTree.XML", "lxml.etree.fromstring"),),
@@ -110,18 +102,14 @@ WAYS = (
         "makes an object of each element, beside the text.",
         "from xml.etree import ElementTree\n\nfor event, element in ElementTree.iterparse(path):  # the file itself\n"
         "    if element.tag == 'item':  # with your tag\n        ...  # use it\n        element.clear()",
-        Case(
-            "from xml.etree import ElementTree",
-            "r = ElementTree.fromstring(text)",
-            says=("ElementTree.iterparse(path)",),
-        ),
+        Case("from xml.etree import ElementTree", "r = ElementTree.fromstring(text)"),
     ),
     LesserWay(
         ("struct.unpack",),
         "See the bytes as an array: np.frombuffer",
         "makes a Python object of each number.",
         "{to} = np.frombuffer({a1}, dtype='<f4')  # no copy: with the type that your format says",
-        Case("import struct", "x = struct.unpack(f'{n}f', data)", says=("x = np.frombuffer(data, dtype=",)),
+        Case("import struct", "x = struct.unpack(f'{n}f', data)"),
         _numbers,
         silent=(Case("import struct", "x = struct.unpack('<I', data)"),),
     ),
@@ -131,7 +119,7 @@ WAYS = (
         "makes another text beside what it is given.",
         "with open('data', 'rb') as file, open('data.b64', 'wb') as out:\n"
         "    base64.encode(file, out)  # line by line; base64.decode goes back",
-        Case("import base64", "t = base64.b64encode(data)", says=("base64.encode(file, out)",)),
+        Case("import base64", "t = base64.b64encode(data)"),
     ),
     LesserWay(
         ("zlib.compress", "gzip.compress", "bz2.compress", "lzma.compress"),
@@ -139,7 +127,7 @@ WAYS = (
         "makes the packed bytes in memory, beside all others.",
         "import gzip, shutil\n\nwith open('data', 'rb') as file, gzip.open('data.gz', 'wb') as packed:\n"
         "    shutil.copyfileobj(file, packed)",
-        Case("import gzip", "z = gzip.compress(data)", says=("shutil.copyfileobj(file, packed)",)),
+        Case("import gzip", "z = gzip.compress(data)"),
     ),
     LesserWay(
         ("camelot.read_pdf", "tabula.read_pdf"),
@@ -147,9 +135,7 @@ WAYS = (
         "reads all pages, and keeps the tables of each.",
         "for first in range(1, 200, 10):  # ten at a time, to the last of yours\n"
         "    tables = {function}({a0}, pages=f'{{first}}-{{first + 9}}')\n    ...  # write them to a file",
-        Case(
-            "import camelot", "t = camelot.read_pdf('a.pdf', pages='all')", says=("camelot.read_pdf('a.pdf', pages=f",)
-        ),
+        Case("import camelot", "t = camelot.read_pdf('a.pdf', pages='all')"),
         given("all", "pages", 1),
         silent=(Case("import camelot", "t = camelot.read_pdf('a.pdf', pages='1-9')"),),
     ),
@@ -162,7 +148,6 @@ WAYS = (
         Case(
             "import pdfplumber\npdf = pdfplumber.open('a.pdf')",
             "for page in pdf.pages:\n    texts.append(page.extract_text())",
-            says=("page.close()",),
         ),
         lambda call, death: (
             death.code.imports("pdfplumber")

@@ -11,14 +11,14 @@ WAYS = (
         "makes an object, a name and a piece of a page for each point.",
         "from folium.plugins import FastMarkerCluster\n\n"
         "FastMarkerCluster(points[['lat', 'lon']].values.tolist()).add_to(m)  # one layer; or HeatMap, or a sample",
-        Case("import folium", "for p in ps:\n    folium.Marker(p).add_to(m)", says=("FastMarkerCluster(",)),
+        Case("import folium", "for p in ps:\n    folium.Marker(p).add_to(m)"),
     ),
     LesserWay(
         ("ydata_profiling.ProfileReport", "pandas_profiling.ProfileReport"),
         "Ask for less of the report: minimal=True, and the first rows",
         "compares all columns with each other, and keeps tables of all values.",
         "report = {function}({of0}.head(20_000), minimal=True)  # no correlations, no pairs",
-        Case("from ydata_profiling import ProfileReport", "ProfileReport(df)", says=("df.head(20_000), minimal=",)),
+        Case("from ydata_profiling import ProfileReport", "ProfileReport(df)"),
         lambda call, _death: bool(call.node.args) and call.argument("minimal") is None,
     ),
     LesserWay(
@@ -28,7 +28,7 @@ WAYS = (
         "from pdf2image import convert_from_path, pdfinfo_from_path\n\n"
         "for page in range(1, pdfinfo_from_path({a0})['Pages'] + 1):\n"
         "    [image] = convert_from_path({a0}, dpi=150, first_page=page, last_page=page)\n    ...",
-        Case("from pdf2image import convert_from_path", "p = convert_from_path(f, dpi=600)", says=("first_page=page",)),
+        Case("from pdf2image import convert_from_path", "p = convert_from_path(f, dpi=600)"),
     ),
     LesserWay(
         ("xml.dom.minidom.parse", "xml.dom.minidom.parseString", "xmltodict.parse"),
@@ -36,7 +36,7 @@ WAYS = (
         "makes objects of all elements, many times the size of the file.",
         "import xml.etree.ElementTree as ET\n\nfor event, element in ET.iterparse(path):\n"
         "    if element.tag == 'item':  # with your tag\n        ...  # use it\n        element.clear()",
-        Case("from xml.dom import minidom", "doc = minidom.parse('a.xml')", says=("ET.iterparse(path)",)),
+        Case("from xml.dom import minidom", "doc = minidom.parse('a.xml')"),
     ),
     LesserWay(
         ("osmnx.graph_from_place", "osmnx.graph_from_polygon"),
@@ -44,11 +44,7 @@ WAYS = (
         "keeps a Python dict for each piece of each way.",
         '{to} = {function}({a0}, custom_filter=\'["highway"~"motorway|trunk|primary"]\')\n'
         "# a district in place of a country; for a whole country read its .osm.pbf with pyrosm or osmium",
-        Case(
-            "import osmnx as ox",
-            "G = ox.graph_from_place('Germany')",
-            says=("graph_from_place('Germany', custom_filter=",),
-        ),
+        Case("import osmnx as ox", "G = ox.graph_from_place('Germany')"),
         without("custom_filter"),
         silent=(Case("import osmnx as ox", "G = ox.graph_from_place('Ulm', custom_filter=f)"),),
     ),
@@ -61,7 +57,6 @@ WAYS = (
         Case(
             "import networkx as nx\nG = nx.Graph()",
             "for i in range(n):\n    for j in range(n):\n        G.add_edge(i, j)",
-            says=("query_pairs(r)", "12 bytes"),
         ),
         is_made_by("networkx.Graph", "networkx.DiGraph", "networkx.MultiGraph"),
     ),
@@ -75,7 +70,7 @@ GENERAL = (
         "{function}({of0}[::100], ...)  # the same of each array; a screen has two million points in all\n\n"
         "import numpy as np\n\ncounts, edges = np.histogram({a0}, bins=200)  # or count first: 200 bars of any number\n"
         "plt.stairs(counts, edges)",
-        Case("import matplotlib.pyplot as plt", "plt.scatter(xs, ys)", says=("plt.scatter(xs[::100]", "np.histogram(")),
+        Case("import matplotlib.pyplot as plt", "plt.scatter(xs, ys)"),
         lambda call, _death: bool(call.node.args),
     ),
 )

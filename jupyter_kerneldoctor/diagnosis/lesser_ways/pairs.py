@@ -74,11 +74,7 @@ WAYS = (
         "makes a number for each pair of rows.",
         "for at in range(0, len({a0}), {step}):\n    part = {function}({of0}[at : at + {step}], {a0})\n"
         "    ...  # keep the nearest of each, or a sum; with your other arguments",
-        Case(
-            "from sklearn.metrics.pairwise import manhattan_distances",
-            "D = manhattan_distances(X)",
-            says=("manhattan_distances(X[at : at + 1000], X)",),
-        ),
+        Case("from sklearn.metrics.pairwise import manhattan_distances", "D = manhattan_distances(X)"),
         lambda call, death: len(call.node.args) == 1 and of_many_rows(call, death),
     ),
     LesserWay(
@@ -88,7 +84,7 @@ WAYS = (
         "from rapidfuzz import process\n\nfor text in {a0}:\n"
         "    best = process.extract(text, {a1}, limit=5, score_cutoff=80)  # with your scorer\n"
         "# or a quarter of the table: process.cdist(..., dtype=np.uint8)",
-        Case("from rapidfuzz import process", "s = process.cdist(a, b)", says=("process.extract(text, b, limit=5",)),
+        Case("from rapidfuzz import process", "s = process.cdist(a, b)"),
         lambda call, _death: len(call.node.args) == 2,
     ),
     LesserWay(
@@ -101,7 +97,6 @@ WAYS = (
             "import recordlinkage\nindexer = recordlinkage.Index()",
             "indexer.full()\npairs = indexer.index(a, b)",
             line=2,
-            says=("indexer.block('city')",),
         ),
         lambda call, death: bool(made("recordlinkage")(call, death)) and death.code.has_text(".full()"),
         silent=(Case("import recordlinkage\ni = recordlinkage.Index()\ni.block('city')", "pairs = i.index(a, b)"),),
@@ -112,9 +107,7 @@ WAYS = (
         "makes a number for each pair of a point of the grid and one that is known.",
         "z, variance = {owner}.execute('grid', x, y, backend='loop', n_closest_points=12)  # a point at a time",
         Case(
-            "from pykrige.ok import OrdinaryKriging\nok = OrdinaryKriging(x, y, z)",
-            "z, s = ok.execute('grid', gx, gy)",
-            says=("ok.execute('grid', x, y, backend='loop'",),
+            "from pykrige.ok import OrdinaryKriging\nok = OrdinaryKriging(x, y, z)", "z, s = ok.execute('grid', gx, gy)"
         ),
         both(made("pykrige", "OrdinaryKriging"), without("backend", "n_closest_points")),
         silent=(
@@ -129,7 +122,7 @@ WAYS = (
         "Learn from some hundred inducing points: a sparse Gaussian process",
         "makes some matrices of a number for each pair of rows.",
         "model = GPy.models.SparseGPRegression({a0}, {a1}, num_inducing=200)  # 200 numbers for each row",
-        Case("import GPy", "m = GPy.models.GPRegression(X, Y)", says=("SparseGPRegression(X, Y, num_inducing=200)",)),
+        Case("import GPy", "m = GPy.models.GPRegression(X, Y)"),
         of_many_rows,
     ),
     LesserWay(
@@ -138,7 +131,7 @@ WAYS = (
         "works on a number for each pair of points.",
         "import ot\n\nd = ot.sliced_wasserstein_distance(X, Y, n_projections=200)  # your points; no pairs\n"
         "# or the exact one of samples: X[::20], Y[::20]",
-        Case("import ot", "M = ot.dist(X, Y)", says=("ot.sliced_wasserstein_distance(X, Y",)),
+        Case("import ot", "M = ot.dist(X, Y)"),
         of_many_rows,
     ),
     LesserWay(
@@ -147,7 +140,7 @@ WAYS = (
         "makes a number for each pair of users, or of items.",
         "from surprise import SVD\n\nmodel = SVD(n_factors=50).fit({a0})  # 50 numbers for each user and item\n"
         "# or, where there are fewer items than users: KNNBasic(sim_options={{'user_based': False}})",
-        Case("from surprise import KNNBasic\nk = KNNBasic()", "k.fit(t)", says=("SVD(n_factors=50).fit(t)",)),
+        Case("from surprise import KNNBasic\nk = KNNBasic()", "k.fit(t)"),
         made("surprise", "KNNBasic", "KNNWithMeans", "KNNWithZScore", "KNNBaseline"),
     ),
     LesserWay(
@@ -156,7 +149,7 @@ WAYS = (
         "makes a number for each pair of points.",
         "few = np.random.default_rng(0).choice(len({a0}), 2000, replace=False)  # 2,000 points: nearly the same slope\n"
         "{to} = {function}({of0}[few])  # and the same rows of what else it is given",
-        Case("from scipy import stats", "s = stats.theilslopes(y, x)", says=("stats.theilslopes(y[few])",)),
+        Case("from scipy import stats", "s = stats.theilslopes(y, x)"),
         of_many_rows,
     ),
     LesserWay(
@@ -166,11 +159,7 @@ WAYS = (
         "from scipy.interpolate import CubicSpline\n\n"
         "f = CubicSpline(x, y)  # your known points: four numbers for each\n"
         "{to} = f({a0})  # one polynomial through many points swings wildly, too",
-        Case(
-            "from scipy.interpolate import BarycentricInterpolator\nf = BarycentricInterpolator(x, y)",
-            "z = f(t)",
-            says=("CubicSpline(x, y)", "z = f(t)"),
-        ),
+        Case("from scipy.interpolate import BarycentricInterpolator\nf = BarycentricInterpolator(x, y)", "z = f(t)"),
         lambda call, death: call.name != ".()" or made("scipy", "BarycentricInterpolator")(call, death),
     ),
     LesserWay(
@@ -185,7 +174,7 @@ WAYS = (
         "few = {of0}[::10]  # every tenth point; of more than three columns:\n"
         "few = PCA(n_components=3).fit_transform(few)\n\n"
         "f = RBFInterpolator(points, values, neighbors=30)  # to interpolate: no triangles; or NearestNDInterpolator",
-        Case("from scipy.spatial import ConvexHull", "h = ConvexHull(X)", says=("PCA(n_components=3)",)),
+        Case("from scipy.spatial import ConvexHull", "h = ConvexHull(X)"),
     ),
     LesserWay(
         tuple(f"scipy.sparse.csgraph.{name}" for name in ("dijkstra", "shortest_path", "johnson", "bellman_ford")),
@@ -194,7 +183,7 @@ WAYS = (
         "for at in range(0, {of0}.shape[0], 100):\n"
         "    part = {function}({a0}, indices=range(at, min(at + 100, {of0}.shape[0])))  # a hundred nodes\n"
         "    ...  # keep what is needed of these hundred rows",
-        Case("from scipy.sparse.csgraph import dijkstra", "D = dijkstra(G)", says=("dijkstra(G, indices=range(at",)),
+        Case("from scipy.sparse.csgraph import dijkstra", "D = dijkstra(G)"),
         without("indices"),
         silent=(Case("from scipy.sparse.csgraph import dijkstra", "D = dijkstra(G, indices=[1, 2])"),),
     ),
@@ -207,8 +196,6 @@ WAYS = (
         "keeps a number for each state of all qubits, 16 bytes; an operator or density for each pair of states.",
         "from qiskit_aer import AerSimulator\n\nsimulator = AerSimulator(method='matrix_product_state')\n"
         "counts = simulator.run(circuit, shots=1000).result().get_counts()  # with measure_all(); one qubit less: half",
-        Case(
-            "from qiskit.quantum_info import Operator", "U = Operator(circuit)", says=("method='matrix_product_state'",)
-        ),
+        Case("from qiskit.quantum_info import Operator", "U = Operator(circuit)"),
     ),
 )

@@ -70,7 +70,7 @@ WAYS = (
         "makes numbers of eight bytes of all voxels, which mostly have two.",
         "part = {owner}.dataobj[..., 0:10]  # some slices; the rest stays in the file\n"
         "volume = {owner}.get_fdata(dtype='float32')  # or all of it, in half",
-        Case("import nibabel as nib\nimg = nib.load(p)", "v = img.get_fdata()", says=("img.dataobj[..., 0:10]",)),
+        Case("import nibabel as nib\nimg = nib.load(p)", "v = img.get_fdata()"),
         lambda call, _death: not call.node.keywords,
     ),
     LesserWay(
@@ -88,7 +88,7 @@ WAYS = (
         "Keep the graph's matrix sparse: to_scipy_sparse_array",
         "makes a number for each pair of nodes.",
         "A = nx.to_scipy_sparse_array({a0})",
-        Case("import networkx as nx", "A = nx.to_numpy_array(G)", says=("to_scipy_sparse_array(G)",)),
+        Case("import networkx as nx", "A = nx.to_numpy_array(G)"),
     ),
     LesserWay(
         ("skimage.util.view_as_windows", ".reshape"),
@@ -100,7 +100,6 @@ WAYS = (
         Case(
             "from skimage.util import view_as_windows",
             "w = view_as_windows(img, (9, 9))\nX = w.reshape(-1, 81)",
-            says=("axis=(-2, -1)",),
             line=2,
         ),
         _of_windows,
@@ -110,7 +109,7 @@ WAYS = (
         "Make the picture smaller, or keep less of each",
         "makes a picture of width x height x 3 bytes, each time.",
         "import cv2\n\nsmall = cv2.resize({a0}, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA)  # a sixteenth",
-        Case("import cv2", "big = cv2.resize(img, (40_000, 40_000))", says=("cv2.resize(img, None", "a sixteenth")),
+        Case("import cv2", "big = cv2.resize(img, (40_000, 40_000))"),
     ),
     LesserWay(
         tuple(f"networkx.{name}" for name in _PAIRS),
@@ -120,18 +119,14 @@ WAYS = (
         "    ...  # keep only what is needed of it; `cutoff=3` looks no further\n\n"
         "# as numbers, a block of nodes at a time\nfrom scipy.sparse.csgraph import dijkstra\n"
         "part = dijkstra(nx.to_scipy_sparse_array({a0}), indices=range(1000), unweighted=True)",
-        Case(
-            "import networkx as nx",
-            "d = dict(nx.all_pairs_shortest_path_length(G))",
-            says=("for node in G", "single_source"),
-        ),
+        Case("import networkx as nx", "d = dict(nx.all_pairs_shortest_path_length(G))"),
     ),
     LesserWay(
         tuple(f"networkx.{name}" for name in ("all_simple_paths", "find_cliques", "enumerate_all_cliques")),
         "Take one after the other, not a list of all",
         "finds more than can be kept.",
         "for one in {function}({a0}):  # with your other arguments; `cutoff=4` bounds the paths\n    ...",
-        Case("import networkx as nx", "p = list(nx.all_simple_paths(G, 1, 2))", says=("in nx.all_simple_paths(G)",)),
+        Case("import networkx as nx", "p = list(nx.all_simple_paths(G, 1, 2))"),
         is_gathered,
     ),
     LesserWay(
@@ -141,7 +136,7 @@ WAYS = (
         "from scipy import sparse\nfrom scipy.sparse import csgraph\n\n"
         "A = sparse.coo_array((np.ones(len(start)), (start, end)), shape=(n, n)).tocsr()  # numbers of the nodes\n"
         "parts, labels = csgraph.connected_components(A)",
-        Case("import networkx as nx", "G = nx.from_pandas_edgelist(df)", says=("sparse.coo_array",)),
+        Case("import networkx as nx", "G = nx.from_pandas_edgelist(df)"),
     ),
     LesserWay(
         (".imshow", ".pcolormesh", ".pcolor", ".contourf", ".plot_surface", ".matshow"),
@@ -160,7 +155,7 @@ WAYS = (
         "Save it with fewer dots to the inch, or as PDF",
         "draws width x dpi by height x dpi dots of four bytes, and needs more than one picture of that size.",
         "{owner}.savefig({a0}, dpi=150)\n\n# or lines and texts in place of dots\n{owner}.savefig('figure.pdf')",
-        Case("import matplotlib.pyplot as plt", "plt.savefig('a.png', dpi=3000)", says=("dpi=150", "figure.pdf")),
+        Case("import matplotlib.pyplot as plt", "plt.savefig('a.png', dpi=3000)"),
         lambda call, _death: getattr(call.argument("dpi"), "value", 300) > _FEW_DOTS,
     ),
     LesserWay(
@@ -173,7 +168,7 @@ WAYS = (
         "def pictures(paths):  # one after the other, half as wide and high\n    for path in paths:\n"
         "        with Image.open(path) as picture:\n            picture.thumbnail((256, 256))\n"
         "            yield np.asarray(picture)  # uint8: one byte for each value",
-        Case("import cv2", "frames = [cv2.imread(p) for p in paths]", says=("picture.thumbnail((256, 256))",)),
+        Case("import cv2", "frames = [cv2.imread(p) for p in paths]"),
         is_gathered,
     ),
     LesserWay(
@@ -182,7 +177,7 @@ WAYS = (
         "makes another picture in full, of up to four bytes a dot.",
         "picture = Image.open(path)\npicture.draft('RGB', (2048, 2048))  # a JPEG is read smaller at once\n"
         "picture.thumbnail((2048, 2048))  # in place",
-        Case("from PIL import Image\nimg = Image.open('a')", "x = img.convert('RGB')", says=("thumbnail",)),
+        Case("from PIL import Image\nimg = Image.open('a')", "x = img.convert('RGB')"),
         lambda call, death: not _is_made_small(call) and is_method_of("PIL")(call, death),
     ),
     LesserWay(
@@ -190,7 +185,7 @@ WAYS = (
         "Draw a sample, or the sums of groups",
         "copies the data into the figure, once for each panel.",
         "few = {of0}.sample(5000)  # nobody sees more points than that\n{function}(few)  # with your other arguments",
-        Case("import seaborn as sns", "sns.pairplot(df)", says=("df.sample(5000)", "sns.pairplot(few)")),
+        Case("import seaborn as sns", "sns.pairplot(df)"),
         lambda call, _death: not call.name.endswith(("map", "imshow", "set_theme", "set_style")),  # no points
     ),
     LesserWay(
@@ -198,7 +193,7 @@ WAYS = (
         "Take fewer bins",
         "makes a bar for each bin, with some kilobytes each.",
         "plt.hist({a0}, bins=100)",
-        Case("import matplotlib.pyplot as plt", "plt.hist(x, bins=10**8)", says=("bins=100",)),
+        Case("import matplotlib.pyplot as plt", "plt.hist(x, bins=10**8)"),
         lambda call, _death: call.argument("bins") is not None,
     ),
     LesserWay(
@@ -207,7 +202,7 @@ WAYS = (
         "makes axes with all their ticks for each panel, some hundred kilobytes each.",
         "for at in range(0, len(panels), 20):  # twenty to a figure\n"
         "    fig, axes = plt.subplots(5, 4)\n    ...\n    fig.savefig(f'panels-{{at}}.png')\n    plt.close(fig)",
-        Case("import matplotlib.pyplot as plt", "f, a = plt.subplots(100, 100)", says=("plt.close(fig)",)),
+        Case("import matplotlib.pyplot as plt", "f, a = plt.subplots(100, 100)"),
         lambda call, _death: len(call.node.args) > 1,
     ),
     LesserWay(
@@ -215,7 +210,7 @@ WAYS = (
         "Keep the images as uint8, and convert each where it is taken: __getitem__",
         "makes four bytes of each byte, of all images, and the arithmetic on them as much again.",
         "def __getitem__(self, i):\n    return self.images[i].float() / 255, self.labels[i]  # images: uint8",
-        Case("import torch", "x = torch.from_numpy(x).permute(0, 3, 1, 2).float() / 255", says=("__getitem__",)),
+        Case("import torch", "x = torch.from_numpy(x).permute(0, 3, 1, 2).float() / 255"),
         _to_floats,
     ),
 )
@@ -227,6 +222,6 @@ GENERAL = (
         "makes new pictures, most of them of float64: eight bytes for each value.",
         "small = {of0}[::2, ::2].astype('float32')  # half as wide and high, half as exact: an eighth\n"
         "{to} = {function}(small)  # with your other arguments",
-        Case("from scipy import ndimage", "out = ndimage.gaussian_filter(img, 3)", says=("img[::2, ::2]",)),
+        Case("from scipy import ndimage", "out = ndimage.gaussian_filter(img, 3)"),
     ),
 )

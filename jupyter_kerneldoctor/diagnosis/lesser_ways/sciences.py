@@ -23,7 +23,7 @@ WAYS = (
         "reads all of the picture where it is compressed, scaled or asked for whole.",
         "with fits.open({a0}, memmap=True) as file:\n"
         "    part = file[0].section[0:1000, 0:1000]  # only these rows and columns are read",
-        Case("from astropy.io import fits", "d = fits.getdata('a.fits')", says=("section[0:1000, 0:1000]",)),
+        Case("from astropy.io import fits", "d = fits.getdata('a.fits')"),
     ),
     LesserWay(
         (".ReadAsArray",),
@@ -31,7 +31,7 @@ WAYS = (
         "reads all bands in full.",
         "part = {owner}.ReadAsArray(0, 0, 4096, 4096)  # a window: from column, row; columns, rows\n"
         "small = {owner}.ReadAsArray(buf_xsize=2000, buf_ysize=2000)  # or the whole, coarser",
-        Case("from osgeo import gdal\nd = gdal.Open('a.tif')", "a = d.ReadAsArray()", says=("d.ReadAsArray(0, 0",)),
+        Case("from osgeo import gdal\nd = gdal.Open('a.tif')", "a = d.ReadAsArray()"),
         lambda call, _death: not call.node.args and not call.node.keywords,
         silent=(Case("from osgeo import gdal\nd = gdal.Open('a.tif')", "a = d.ReadAsArray(0, 0, 512, 512)"),),
     ),
@@ -41,7 +41,7 @@ WAYS = (
         "reads the counts of all cells.",
         "{to} = {function}({a0}, backed='r')  # rows are read as they are asked for\n"
         "few = {to}[{to}.obs['n_genes'] > 500].to_memory()  # then only the cells you need",
-        Case("import scanpy as sc", "a = sc.read_h5ad('a.h5ad')", says=("sc.read_h5ad('a.h5ad', backed='r')",)),
+        Case("import scanpy as sc", "a = sc.read_h5ad('a.h5ad')"),
         not_seen("backed", 1),
     ),
     LesserWay(
@@ -51,7 +51,7 @@ WAYS = (
         "import laspy\n\nwith laspy.open({a0}) as file:\n    for points in file.chunk_iterator(1_000_000):\n"
         "        xyz = np.stack([points.x, points.y, points.z], axis=1)[::10]  # every tenth point\n"
         "        ...  # keep what you need of them",
-        Case("import laspy", "c = laspy.read('a.las')", says=("laspy.open('a.las')", "chunk_iterator")),
+        Case("import laspy", "c = laspy.read('a.las')"),
     ),
     LesserWay(
         ("obspy.read",),
@@ -59,7 +59,7 @@ WAYS = (
         "reads the whole recording.",
         "t = obspy.UTCDateTime('2024-01-01')  # your first hour\n"
         "{to} = obspy.read({a0}, starttime=t, endtime=t + 3600)  # ObsPy: an hour; headonly=True shows what there is",
-        Case("import obspy", "st = obspy.read('*.mseed')", says=("starttime=t",)),
+        Case("import obspy", "st = obspy.read('*.mseed')"),
         without("starttime", "headonly"),
         silent=(Case("import obspy", "st = obspy.read('a.mseed', starttime=t, endtime=t + 9)"),),
     ),
@@ -69,7 +69,7 @@ WAYS = (
         "reads the whole recording as numbers of eight bytes with `preload=True`.",
         "{to} = {function}({a0}, preload=False).crop(0, 600)  # ten minutes\n"
         "{to}.pick(['EEG 001']).load_data().resample(100)  # with your channels",
-        Case("import mne", "raw = mne.io.read_raw_fif('a.fif', preload=True)", says=("raw.pick(['EEG 001'])",)),
+        Case("import mne", "raw = mne.io.read_raw_fif('a.fif', preload=True)"),
         given(True, "preload"),
         silent=(Case("import mne", "raw = mne.io.read_raw_fif('a.fif')"),),
     ),
@@ -80,7 +80,7 @@ WAYS = (
         "reader = sitk.ImageFileReader()\nreader.SetFileName(path)\nreader.ReadImageInformation()\n"
         "reader.SetExtractSize((*reader.GetSize()[:2], 10))  # ten slices\n"
         "part = sitk.GetArrayViewFromImage(reader.Execute())",
-        Case("import SimpleITK as sitk", "v = sitk.ReadImage('a.nii')", says=("SetExtractSize",)),
+        Case("import SimpleITK as sitk", "v = sitk.ReadImage('a.nii')"),
     ),
     LesserWay(
         ("scapy.all.rdpcap", "scapy.utils.rdpcap", "pyshark.FileCapture"),
@@ -88,7 +88,7 @@ WAYS = (
         "keeps an object of each packet, many times its size.",
         "from scapy.all import PcapReader\n\nwith PcapReader({a0}) as packets:\n    for packet in packets:\n"
         "        ...  # count it, or keep the fields that you need; pyshark: FileCapture(path, keep_packets=False)",
-        Case("from scapy.all import rdpcap", "p = rdpcap('a.pcap')", says=("PcapReader('a.pcap')",)),
+        Case("from scapy.all import rdpcap", "p = rdpcap('a.pcap')"),
     ),
     LesserWay(
         ("Bio.SeqIO.to_dict",),
@@ -96,7 +96,7 @@ WAYS = (
         "keeps all sequences, each as an object.",
         "{to} = SeqIO.index('sequences.fasta', 'fasta')  # reads a sequence when it is asked for\n"
         "for record in SeqIO.parse('sequences.fasta', 'fasta'):  # or one after the other\n    ...",
-        Case("from Bio import SeqIO", "d = SeqIO.to_dict(SeqIO.parse(p, 'fasta'))", says=("d = SeqIO.index(",)),
+        Case("from Bio import SeqIO", "d = SeqIO.to_dict(SeqIO.parse(p, 'fasta'))"),
     ),
     LesserWay(
         ("h3.polygon_to_cells", "h3.geo_to_cells"),
@@ -104,7 +104,7 @@ WAYS = (
         "makes a text for each cell: seven times as many with each step.",
         "cells = {function}({a0}, 8)  # a cell of 0.7 km²; 15 has cells of one square metre\n"
         "cells = h3.compact_cells(cells)  # and one cell in place of seven that fill it",
-        Case("import h3", "c = h3.polygon_to_cells(area, 15)", says=("h3.polygon_to_cells(area, 8)",)),
+        Case("import h3", "c = h3.polygon_to_cells(area, 15)"),
         _of_fine_cells,
         silent=(Case("import h3", "c = h3.polygon_to_cells(area, 6)"),),
     ),
@@ -114,9 +114,7 @@ WAYS = (
         "makes new shapes with the corners of all of them.",
         "{table}['geometry'] = {table}.geometry.simplify(10)  # in units of the map: far fewer corners\n"
         "for key, part in {table}.groupby('region'):\n    shape = part.geometry.union_all()  # one group at a time",
-        Case(
-            "import geopandas as gpd\ng = gpd.read_file('a')", "d = g.dissolve(by='k')", says=("g.geometry.simplify(",)
-        ),
+        Case("import geopandas as gpd\ng = gpd.read_file('a')", "d = g.dissolve(by='k')"),
         is_made_by("geopandas.read_file", "geopandas.GeoDataFrame", "geopandas.read_parquet"),
     ),
 )

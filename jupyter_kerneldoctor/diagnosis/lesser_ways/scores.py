@@ -20,7 +20,6 @@ WAYS = (
         Case(
             "from torchmetrics.image import SpectralDistortionIndex\nm = SpectralDistortionIndex()",
             "for x, y in loader:\n    m.update(net(x), y)",
-            says=("MeanMetric()",),
         ),
         made("torchmetrics", *_OF_PICTURES),
     ),
@@ -33,9 +32,7 @@ WAYS = (
         "mean.update(cosine_similarity(preds, target, reduction='mean'), len(preds))  # for each batch\n"
         "print(mean.compute())",
         Case(
-            "import torchmetrics\nm = torchmetrics.CosineSimilarity()",
-            "for x, y in loader:\n    m.update(net(x), y)",
-            says=("reduction='mean'",),
+            "import torchmetrics\nm = torchmetrics.CosineSimilarity()", "for x, y in loader:\n    m.update(net(x), y)"
         ),
         made("torchmetrics", "CosineSimilarity"),
     ),
@@ -46,9 +43,7 @@ WAYS = (
         "if number % 10 == 0:  # of `for number, (x, y) in enumerate(loader)`: a sample is nearly as exact\n"
         "    metric.update(preds.detach().cpu(), target.cpu())\nmetric.reset()  # after each epoch",
         Case(
-            "import torchmetrics\nm = torchmetrics.SpearmanCorrCoef()",
-            "for x, y in loader:\n    m.update(net(x), y)",
-            says=("number % 10 == 0",),
+            "import torchmetrics\nm = torchmetrics.SpearmanCorrCoef()", "for x, y in loader:\n    m.update(net(x), y)"
         ),
         made("torchmetrics", "SpearmanCorrCoef", "KendallRankCorrCoef"),
     ),
@@ -62,7 +57,6 @@ WAYS = (
         Case(
             "from torchmetrics.image.kid import KernelInceptionDistance\nm = KernelInceptionDistance()",
             "for x in loader:\n    m.update(x, real=True)",
-            says=("feature=192",),
         ),
         made("torchmetrics", "KernelInceptionDistance", told=without("feature", 0)),
     ),
@@ -72,9 +66,7 @@ WAYS = (
         "makes a number for each pair of classes.",
         "import pandas as pd\n\npairs = pd.DataFrame({{'true': {a0}, 'found': {a1}}})\n"
         "{to} = pairs.value_counts()  # only what occurs; numbers that are no classes: round or bin them before",
-        Case(
-            "from sklearn.metrics import confusion_matrix", "m = confusion_matrix(y, p)", says=("m = pairs.value_cou",)
-        ),
+        Case("from sklearn.metrics import confusion_matrix", "m = confusion_matrix(y, p)"),
         lambda call, _death: len(call.node.args) == 2,
     ),
     LesserWay(
@@ -85,7 +77,6 @@ WAYS = (
         Case(
             "from sklearn.model_selection import cross_validate",
             "r = cross_validate(model, X, y, return_estimator=True)",
-            says=("return_estimator=False",),
         ),
         given(True, "return_estimator"),
         silent=(Case("from sklearn.model_selection import cross_validate", "r = cross_validate(model, X, y)"),),
@@ -99,10 +90,6 @@ WAYS = (
         "predicts all rows once for each point of the grid: 100 points, for two columns 10,000.",
         "from sklearn.utils import shuffle\n\nsample = shuffle({a1}, n_samples=1000, random_state=0)  # 1,000 rows\n"
         "{function}({a0}, sample, features, grid_resolution=20)  # with your features",
-        Case(
-            "from sklearn.inspection import partial_dependence",
-            "p = partial_dependence(model, X, [0, 1])",
-            says=("partial_dependence(model, sample, features, grid_resolution=20)",),
-        ),
+        Case("from sklearn.inspection import partial_dependence", "p = partial_dependence(model, X, [0, 1])"),
     ),
 )

@@ -47,7 +47,7 @@ WAYS = (
         "tries all sets of items that are frequent enough: the lower the bound, the more by far.",
         "from mlxtend.frequent_patterns import fpgrowth\n\n"
         "{to} = fpgrowth({a0}, min_support=0.01, max_len=3, use_colnames=True)  # a sparse table of bool will do",
-        Case("from mlxtend.frequent_patterns import apriori", "f = apriori(df, 0.0001)", says=("fpgrowth(df, min_",)),
+        Case("from mlxtend.frequent_patterns import apriori", "f = apriori(df, 0.0001)"),
     ),
     LesserWay(
         (
@@ -65,7 +65,6 @@ WAYS = (
         Case(
             "from statsmodels.tsa.statespace.sarimax import SARIMAX",
             "m = SARIMAX(y, seasonal_order=(1, 1, 1, 8760)).fit()",
-            says=("y.resample('D').mean()", "low_memory=True"),
         ),
         _has_a_season,
         silent=(Case("from statsmodels.tsa.arima.model import ARIMA", "m = ARIMA(y, order=(1, 0, 1)).fit()"),),
@@ -76,14 +75,14 @@ WAYS = (
         "keeps each draw of each variable, and of all that is derived from them.",
         "trace = pm.sample(1000, chains=2)  # a thousand draws are enough for most\n"
         "# no pm.Deterministic for large arrays: they are kept for each draw; var_names=[...] when predicting",
-        Case("import pymc as pm", "t = pm.sample(100_000)", says=("pm.sample(1000",)),
+        Case("import pymc as pm", "t = pm.sample(100_000)"),
     ),
     LesserWay(
         ("scipy.integrate.solve_ivp",),
         "Keep fewer times: t_eval, a larger max_step",
         "keeps the state at each step, and a step is at most `max_step`.",
         "{to} = solve_ivp({a0}, span, y0, t_eval=np.linspace(*span, 1000))  # your arguments; no dense_output",
-        Case("from scipy.integrate import solve_ivp", "s = solve_ivp(f, (0, 9), y0)", says=("t_eval=np.linspace",)),
+        Case("from scipy.integrate import solve_ivp", "s = solve_ivp(f, (0, 9), y0)"),
         not_seen("t_eval", 4),
     ),
     LesserWay(
@@ -92,7 +91,7 @@ WAYS = (
         "shuffles all of them to give a few.",
         "rng = np.random.default_rng()\n{to} = rng.choice({a0}, k, replace=False)  # memory for k numbers only\n\n"
         "import random\n\nsome = random.sample(range(10**10), k)  # or without NumPy: a range takes no memory",
-        Case("import numpy as np", "i = np.random.choice(10**9, 10, replace=False)", says=("rng.choice(10**9, k",)),
+        Case("import numpy as np", "i = np.random.choice(10**9, 10, replace=False)"),
         _without_putting_back,
         silent=(Case("import numpy as np", "order = np.random.permutation(n)\nx = x[order]", line=1),),
     ),
@@ -110,14 +109,14 @@ WAYS = (
         "Solve the equations: the inverse of a sparse matrix is full",
         "makes a matrix in which hardly anything is zero.",
         "from scipy.sparse.linalg import splu\n\nsolve = splu({of0}.tocsc()).solve  # once\nx = solve(b)  # for each b",
-        Case("from scipy.sparse.linalg import inv", "B = inv(A)", says=("splu(A.tocsc()).solve",)),
+        Case("from scipy.sparse.linalg import inv", "B = inv(A)"),
     ),
     LesserWay(
         ("scipy.sparse.linalg.eigsh", "scipy.sparse.linalg.eigs", "scipy.sparse.linalg.svds"),
         "Ask for fewer vectors: k, and a smaller ncv",
         "keeps `ncv` vectors as long as the matrix, by default twice as many as `k`.",
         "found = {function}({a0}, k=20, ncv=41)  # the largest twenty",
-        Case("from scipy.sparse.linalg import eigsh", "v = eigsh(A, k=5000)", says=("eigsh(A, k=20, ncv=41)",)),
+        Case("from scipy.sparse.linalg import eigsh", "v = eigsh(A, k=5000)"),
         _asks_for_many,
         silent=(Case("from scipy.sparse.linalg import eigsh", "v = eigsh(A, k=6)"),),
     ),

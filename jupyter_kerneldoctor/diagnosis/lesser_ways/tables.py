@@ -110,7 +110,7 @@ WAYS = (
         "repeats the other columns, and the name of its column, for each value.",
         "{table}.mean(numeric_only=True)  # most questions can be asked of the wide form\n\n"
         "for name in {table}.columns:  # or one column at a time\n    part = {table}[name]",
-        Case(_FRAME, "long = df.melt(id_vars='time')", says=("wide form", "df.columns")),
+        Case(_FRAME, "long = df.melt(id_vars='time')"),
     ),
     LesserWay(
         ("pandas.DataFrame.reindex",),
@@ -118,7 +118,7 @@ WAYS = (
         "makes a row for each pair of the product, also where there is none.",
         "for name, part in {table}.groupby(level=0):\n    part = part.droplevel(0).asfreq('min').ffill(limit=30)\n"
         "    ...  # keep only what is needed of it",
-        Case(_FRAME, "full = pd.MultiIndex.from_product([a, b])\nout = df.reindex(full)", says=("asfreq",)),
+        Case(_FRAME, "full = pd.MultiIndex.from_product([a, b])\nout = df.reindex(full)"),
         _of_a_product,
     ),
     LesserWay(
@@ -127,7 +127,7 @@ WAYS = (
         "makes a copy of the column for each shift, of eight bytes a number.",
         "numbers = {table}.select_dtypes('float64').columns\n{table}[numbers] = {table}[numbers].astype('float32')\n"
         "lags = [1, 2, 3, 24, 48, 168]  # those that matter",
-        Case(_FRAME, "lags = {k: df['x'].shift(k) for k in range(200)}", says=("float32",)),
+        Case(_FRAME, "lags = {k: df['x'].shift(k) for k in range(200)}"),
         _again_and_again,
     ),
     LesserWay(
@@ -150,7 +150,7 @@ WAYS = (
         "Take one row after the other, not a list of all",
         "gives an object for each row, and all of them are kept.",
         "for row in {table}.itertuples(index=False):\n    ...  # or whole columns: {table}['a'] * {table}['b']",
-        Case(_FRAME, "rows = [row for _, row in df.iterrows()]", says=("in df.itertuples(",)),
+        Case(_FRAME, "rows = [row for _, row in df.iterrows()]"),
         is_gathered,
     ),
     LesserWay(
@@ -160,7 +160,7 @@ WAYS = (
         "keys = pd.util.hash_pandas_object({table}, index=False)  # eight bytes for each row\n"
         "same = {table}.duplicated()  # duplicates need no texts at all\n"
         "small = {column}.astype('category')  # where few values are different",
-        Case(_FRAME, "key = df['a'].map(str) + df['b'].astype(str)", says=("hash_pandas_object(df", "duplicated()")),
+        Case(_FRAME, "key = df['a'].map(str) + df['b'].astype(str)"),
         _to_texts,
     ),
     LesserWay(
@@ -168,7 +168,7 @@ WAYS = (
         "Make the table of a list of the values",
         "makes a Series of each value.",
         "{to} = pd.DataFrame({owner}.tolist(), index={owner}.index)",
-        Case(_FRAME, "wide = df['parts'].apply(pd.Series)", says=("pd.DataFrame(df['parts'].tolist()",)),
+        Case(_FRAME, "wide = df['parts'].apply(pd.Series)"),
         _to_series,
     ),
     LesserWay(
@@ -177,7 +177,7 @@ WAYS = (
         "makes a Series of each row, and keeps what comes of each.",
         "{table}['new'] = {table}['a'] * {table}['b']  # whole columns at once\n\n"
         "{table}['new'] = [f(row) for row in {table}.itertuples(index=False)]  # or a number of each row",
-        Case(_FRAME, "out = df.apply(f, axis=1)", says=("df['a'] * df['b']", "in df.itertuples(")),
+        Case(_FRAME, "out = df.apply(f, axis=1)"),
         _by_rows,
     ),
     LesserWay(
@@ -185,7 +185,7 @@ WAYS = (
         "Sum up each group; lists of its values take many times the table",
         "makes a Python list of the values of each group.",
         "{to} = {owner}.agg(['count', 'mean', 'last'])\n\nfor key, part in {owner}:  # or one group at a time\n    ...",
-        Case(_FRAME, "g = df.groupby('id')['x'].agg(list)", says=("df.groupby('id')['x'].agg(['count'",)),
+        Case(_FRAME, "g = df.groupby('id')['x'].agg(list)"),
         _to_lists,
     ),
     LesserWay(
@@ -193,14 +193,14 @@ WAYS = (
         "Take of each record only the fields you need",
         "makes a column of each field, and a text or number of each value.",
         "{to} = pd.DataFrame([(one['id'], one['price']) for one in {a0}], columns=['id', 'price'])",
-        Case(_FRAME, "t = pd.json_normalize(docs)", says=("t = pd.DataFrame([", "in docs]")),
+        Case(_FRAME, "t = pd.json_normalize(docs)"),
     ),
     LesserWay(
         tuple(f"pandas.DataFrame.{name}" for name in ("to_html", "to_string", "to_markdown", "to_latex")),
         "Show the first rows, or write a file",
         "makes one text of all rows.",
         "{table}.head(1000).to_html()\n\n{table}.to_csv('table.csv', index=False)  # all of it, piece by piece",
-        Case(_FRAME, "page = df.to_html()", says=("df.head(1000).to_html()",)),
+        Case(_FRAME, "page = df.to_html()"),
     ),
     LesserWay(
         (".repeat",),
@@ -208,7 +208,7 @@ WAYS = (
         "writes each row as often as it counts.",
         "total = ({table}['value'] * {table}['count']).sum()  # weighted sums need no copies\n"
         "mean = np.average({table}['value'], weights={table}['count'])",
-        Case(_FRAME, "rows = df.loc[df.index.repeat(df['n'])]", says=("weights=df['count']",)),
+        Case(_FRAME, "rows = df.loc[df.index.repeat(df['n'])]"),
         is_method_of("pandas"),
     ),
     LesserWay(
@@ -216,14 +216,14 @@ WAYS = (
         "Keep only the combinations that occur",
         "makes a row for each combination.",
         "occur = df.groupby(['a', 'b', 'c'], observed=True).size()  # those that there are",
-        Case("import pandas as pd", "i = pd.MultiIndex.from_product([a, b])", says=("observed=True",)),
+        Case("import pandas as pd", "i = pd.MultiIndex.from_product([a, b])"),
     ),
     LesserWay(
         (".astype", "pandas.DataFrame.to_numpy"),
         "Take the numbers as float32, without a copy of each type",
         "makes one array of all columns, of the widest type that there is among them.",
         "{to} = {table}.select_dtypes('number').to_numpy(dtype='float32')  # half of float64; no texts",
-        Case(_FRAME, "X = df.values.astype(float)", says=("X = df.select_dtypes('number').to_numpy(",)),
+        Case(_FRAME, "X = df.values.astype(float)"),
         _of_values,
     ),
     LesserWay(
@@ -233,7 +233,7 @@ WAYS = (
         "few = {of1}[['geometry', 'id']]\nparts = []\nfor at in range(0, len({a0}), 10_000):\n"
         "    part = gpd.sjoin({of0}.iloc[at : at + 10_000], few)\n"
         "    parts.append(part.groupby('id').size())  # only what you need of the pairs",
-        Case("import geopandas as gpd", "j = gpd.sjoin(a, b)", says=("few = b[['geometry'", "a.iloc[at")),
+        Case("import geopandas as gpd", "j = gpd.sjoin(a, b)"),
     ),
 )
 
@@ -244,7 +244,7 @@ GENERAL = (
         "makes a new table, with a row for each pair of equal keys.",
         "print({of0}.duplicated().sum(), {of0}.index.duplicated().sum())  # of the columns, or the index, to join by\n"
         "# with validate='many_to_one' it stops with an error where a key repeats; drop_duplicates leaves one of each",
-        Case(_FRAME, "both = df.merge(other)", says=("validate='many_to_one'", "other.duplicated()")),
+        Case(_FRAME, "both = df.merge(other)"),
         lambda call, _death: not call.name.endswith(".join") or bool(call.node.keywords),  # a text has no keywords
     ),
     LesserWay(
@@ -283,7 +283,7 @@ GENERAL = (
         "makes a table of what each group gives, and joins them.",
         "{to} = {{}}\nfor key, part in {owner}:\n    {to}[key] = part['value'].mean()  # a number of each group\n\n"
         "# or what pandas does without Python: .agg(['mean', 'max']), .cumsum(), .rank()",
-        Case(_FRAME, "g = df.groupby('id').apply(f)", says=("for key, part in df.groupby('id')",)),
+        Case(_FRAME, "g = df.groupby('id').apply(f)"),
         _of_groups,
     ),
 )

@@ -130,7 +130,7 @@ WAYS = (
         "makes a number for each pair of rows at once.",
         "nearest = [(part @ {a1}).topk(5, dim=1) for part in {of0}.split(256)]  # keep of each block what is used\n"
         "values = torch.cat([one.values for one in nearest])\nrows = torch.cat([one.indices for one in nearest])",
-        Case("import torch", "s = torch.mm(Q, bank.t())", says=("(part @ bank.t())", "in Q.split(256)")),
+        Case("import torch", "s = torch.mm(Q, bank.t())"),
         _of_pairs,
     ),
     LesserWay(
@@ -138,7 +138,7 @@ WAYS = (
         "Compare some rows at a time",
         "makes the table of all pairs at once.",
         "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {of0}.split(1000)])",
-        Case("import torch", "d = torch.cdist(Q, X)", says=("in Q.split(1000)",)),
+        Case("import torch", "d = torch.cdist(Q, X)"),
     ),
     LesserWay(
         (".()",),
@@ -151,7 +151,6 @@ WAYS = (
             "import torch\nnet = torch.nn.Linear(9, 9)",
             "s = net(path)[:, 3].sum()\ng = torch.autograd.grad(s, path)[0]",
             line=1,
-            says=("in path.detach().split(16)", "score = net(part).sum()"),
         ),
         _by_its_rows,
     ),
@@ -164,7 +163,7 @@ WAYS = (
         "copies all that came before in each round, and keeps the whole of each batch.",
         "kept.append(output.argmax(-1))  # in the loop: what is used of it later\n"
         "result = {function}(kept)  # after it",
-        Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))", says=("argmax(-1)",)),
+        Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))"),
         _joins_its_own,
     ),
     LesserWay(
@@ -178,7 +177,6 @@ WAYS = (
         Case(
             "import torch\nfrom torch.nn import functional as F",
             "sim = F.cosine_similarity(x.unsqueeze(1), x.unsqueeze(0), dim=-1)",
-            says=("n[at : at + 1000] @ n.T",),
         ),
         _is_spread_out,
     ),

@@ -101,14 +101,14 @@ WAYS = (
         "{column}.str.split('|').explode().value_counts()  # where counts are enough\n\n"
         "from sklearn.preprocessing import MultiLabelBinarizer\n"
         "parts = MultiLabelBinarizer(sparse_output=True).fit_transform({column}.str.split('|'))",
-        Case(_FRAME, "wide = df['tags'].str.get_dummies('|')", says=("df['tags'].str.split", "MultiLabelBinarizer")),
+        Case(_FRAME, "wide = df['tags'].str.get_dummies('|')"),
     ),
     LesserWay(
         tuple(f"pandas.Series.str.{name}" for name in ("split", "findall", "extractall", "rsplit")),
         "Take one text after the other, and keep counts",
         "makes a list of texts for each row.",
         "from collections import Counter\n\ncounts = Counter()\nfor text in {column}:\n    counts.update(text.split())",
-        Case(_FRAME, "words = df['text'].str.split()", says=("for text in df['text']",)),
+        Case(_FRAME, "words = df['text'].str.split()"),
         _of_a_column,
     ),
     LesserWay(
@@ -143,16 +143,14 @@ WAYS = (
         "makes an object of each element. They refer to each other: as long as one tag is kept, all of its page is.",
         "{to} = BeautifulSoup({a0}, 'html.parser')\ntext = {to}.find('title').get_text()  # or str(tag), tag['href']\n"
         "{to}.decompose()  # the rest of the page can go",
-        Case("from bs4 import BeautifulSoup", "soup = BeautifulSoup(html)", says=("soup.decompose()", "get_text()")),
+        Case("from bs4 import BeautifulSoup", "soup = BeautifulSoup(html)"),
     ),
     LesserWay(
         (".pipe",),
         "Keep of each text only what you need of it",
         "gives an object of many tables for each text, and all of them are kept.",
         "for doc in {owner}.pipe(texts, batch_size=50):\n    lemmas = [token.lemma_ for token in doc]  # not `doc`",
-        Case(
-            "import spacy\nnlp = spacy.load('en')", "docs = list(nlp.pipe(texts))", says=("for doc in nlp.pipe(texts",)
-        ),
+        Case("import spacy\nnlp = spacy.load('en')", "docs = list(nlp.pipe(texts))"),
         is_made_by("spacy.load"),
     ),
     LesserWay(
@@ -160,18 +158,14 @@ WAYS = (
         "Load the most frequent words only: limit=200_000",
         "loads a vector for each word, also for those that never occur.",
         "vectors = KeyedVectors.load_word2vec_format({a0}, binary=True, limit=200_000)  # the most frequent",
-        Case(
-            "from gensim.models import KeyedVectors",
-            "v = KeyedVectors.load_word2vec_format('a')",
-            says=("limit=200_000",),
-        ),
+        Case("from gensim.models import KeyedVectors", "v = KeyedVectors.load_word2vec_format('a')"),
     ),
     LesserWay(
         (".join",),
         "Write the parts to a file, one after the other",
         "makes one text of all parts, beside them.",
         "with open('out.txt', 'w') as file:\n    for part in {a0}:\n        file.write(f'{{part}}\\n')",
-        Case("text = ', '.join(map(str, numbers))", says=("for part in map(str, numbers)",)),
+        Case("text = ', '.join(map(str, numbers))"),
         _of_text,
     ),
     LesserWay(
@@ -180,7 +174,7 @@ WAYS = (
         "keeps each different item, as text, with its number.",
         "counts = Counter()\nfor at, item in enumerate({a0}):\n    counts[item] += 1\n"
         "    if at % 1_000_000 == 0:\n        counts = Counter({{k: n for k, n in counts.items() if n > 1}})",
-        Case("from collections import Counter", "c = Counter(w for w in ws)", says=("if n > 1",)),
+        Case("from collections import Counter", "c = Counter(w for w in ws)"),
         lambda call, _death: ".split(" not in "".join(call.scope.segment(one) for one in call.node.args[:1]),
     ),
     LesserWay(
@@ -190,7 +184,7 @@ WAYS = (
         "def collate(rows):  # DataLoader(..., collate_fn=collate)\n"
         "    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)\n"
         "# or cut what is longer than nearly all: {a0} = [row[:512] for row in {a0}]",
-        Case("from torch.nn.utils.rnn import pad_sequence", "ids = pad_sequence(texts)", says=("for row in texts",)),
+        Case("from torch.nn.utils.rnn import pad_sequence", "ids = pad_sequence(texts)"),
     ),
     LesserWay(
         tuple(f"{package}.pad_sequences" for package in _PADDERS),
@@ -198,7 +192,7 @@ WAYS = (
         "makes every row as long as the longest of all.",
         "print(np.percentile([len(row) for row in {a0}], [50, 95, 99]))  # how long nearly all are\n"
         "{to} = {function}({a0}, maxlen=512)  # with your other arguments; keeps the end: truncating='post' the start",
-        Case("from keras.utils import pad_sequences", "X = pad_sequences(texts)", says=("(texts, maxlen=512)",)),
+        Case("from keras.utils import pad_sequences", "X = pad_sequences(texts)"),
         _as_long_as_the_longest,
     ),
 )

@@ -91,7 +91,7 @@ WAYS = (
         "ties each parameter's `.grad` to the graph that made it, so that neither is ever freed.",
         "grads = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)\n"
         "# or, after each step: optimizer.zero_grad(set_to_none=True)",
-        Case("import torch", "for x in xs:\n    loss = f(x)\n    loss.backward(create_graph=True)", says=("grads =",)),
+        Case("import torch", "for x in xs:\n    loss = f(x)\n    loss.backward(create_graph=True)"),
         _creates_graph,
     ),
     LesserWay(
@@ -99,7 +99,7 @@ WAYS = (
         "Work on some rows at a time: jax.lax.map with batch_size",
         "works on all rows at once, with all that is worked out on the way.",
         "out = jax.lax.map(f, {a0}, batch_size=256)  # f: what vmap was given",
-        Case("import jax", "K = jax.vmap(lambda x: jax.vmap(k)(x))(X)", says=("(f, X, batch_size=256)",)),
+        Case("import jax", "K = jax.vmap(lambda x: jax.vmap(k)(x))(X)"),
         is_made_by("jax.vmap"),
     ),
     LesserWay(
@@ -108,7 +108,7 @@ WAYS = (
         "keeps all that is worked out on the way for the backward pass.",
         "step = jax.checkpoint(step)  # the body of the loop or scan, or a block of layers\n"
         "# or average the gradients of parts of the batch, a part at a time",
-        Case("import jax", "loss, g = jax.value_and_grad(rollout)(params, xs)", says=("jax.checkpoint(step)",)),
+        Case("import jax", "loss, g = jax.value_and_grad(rollout)(params, xs)"),
         is_made_by("jax.grad", "jax.value_and_grad"),
     ),
     LesserWay(
@@ -116,7 +116,7 @@ WAYS = (
         "Take the derivatives of each row by itself: vmap(jacrev)",
         _BY_EVERY_ROW,
         "from torch.func import jacrev, vmap\nJ = vmap(jacrev({a0}), chunk_size=64)({a1})  # rows x outputs x inputs",
-        Case("from torch.autograd.functional import jacobian", "J = jacobian(net, z)", says=("vmap(jacrev(net)",)),
+        Case("from torch.autograd.functional import jacobian", "J = jacobian(net, z)"),
     ),
     LesserWay(
         (".step",),
@@ -157,7 +157,7 @@ WAYS = (
         "Take the derivatives of each row by itself: vmap",
         _BY_EVERY_ROW,
         "J = jax.vmap({owner}({a0}))(rows)  # rows x outputs x inputs",
-        Case("import jax", "J = jax.jacrev(f)(xs)", says=("jax.vmap(jax.jacrev(f))(rows)",)),
+        Case("import jax", "J = jax.jacrev(f)(xs)"),
     ),
     LesserWay(
         (".()",),
@@ -168,7 +168,6 @@ WAYS = (
         Case(
             "from tensorflow import keras\nencode = keras.layers.TextVectorization(output_mode='multi_hot')",
             "X = encode(texts)",
-            says=(".map(lambda x, y: (encode(x), y))",),
         ),
         is_made_by("layers.TextVectorization", "layers.CategoryEncoding", "layers.StringLookup"),
     ),
@@ -178,11 +177,7 @@ WAYS = (
         "takes all rows as one batch, with what the function makes of them.",
         "ds = {owner}.map({a0}, batched=True, batch_size=1000)  # what it gives is written to a file as it comes\n"
         "collate = DataCollatorWithPadding(tokenizer)  # and pads each batch, in place of padding='max_length'",
-        Case(
-            "import datasets\nds = datasets.load_dataset('a')",
-            "ds = ds.map(encode, batched=True, batch_size=None)",
-            says=("ds.map(encode, batched=True, batch_size=1000)",),
-        ),
+        Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(encode, batched=True, batch_size=None)"),
         _in_one_batch,
     ),
     LesserWay(
@@ -191,11 +186,7 @@ WAYS = (
         "makes Python objects or a table of all rows, which the data set keeps in a file.",
         "for start in range(0, len({owner}), 10_000):\n    part = {owner}[start:start + 10_000]  # a dict of columns\n"
         "    ...  # what you need of it; ds.select_columns([...]) leaves the other columns out",
-        Case(
-            "import datasets\nds = datasets.load_dataset('a', split='train')",
-            "df = ds.to_pandas()",
-            says=("len(ds)",),
-        ),
+        Case("import datasets\nds = datasets.load_dataset('a', split='train')", "df = ds.to_pandas()"),
         is_made_by(*(f"datasets.{name}" for name in ("load_dataset", "load_from_disk", "Dataset.from_dict"))),
     ),
     LesserWay(
@@ -204,7 +195,7 @@ WAYS = (
         "keeps the logits of all batches for `compute_metrics`.",
         "trainer = Trainer(..., preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1))\n"
         "# compute_metrics then gets the classes in place of the logits",
-        Case("from transformers import Trainer\nt = Trainer(m, args)", "t.evaluate()", says=("logits.argmax(-1)",)),
+        Case("from transformers import Trainer\nt = Trainer(m, args)", "t.evaluate()"),
         is_made_by("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"),
     ),
     LesserWay(
@@ -213,11 +204,7 @@ WAYS = (
         "keeps all that `predict_step` gives of each batch in a list, to the end.",
         "def predict_step(self, batch, batch_idx):\n    return self(batch).argmax(1)  # not a number for each class\n"
         "# or write them: Trainer(callbacks=[writer]), a BasePredictionWriter, with predict(return_predictions=False)",
-        Case(
-            "import lightning as L\ntrainer = L.Trainer()",
-            "out = trainer.predict(model, loader)",
-            says=("argmax(1)", "return_predictions=False"),
-        ),
+        Case("import lightning as L\ntrainer = L.Trainer()", "out = trainer.predict(model, loader)"),
         is_made_by(*(f"{package}.Trainer" for package in ("lightning", "lightning.pytorch", "pytorch_lightning"))),
     ),
     LesserWay(
@@ -231,7 +218,6 @@ WAYS = (
         Case(
             "import keras\nlooks = keras.Model(net.input, [net.get_layer('a').output, net.get_layer('b').output])",
             "maps = looks.predict(scans)",
-            says=("part.predict(scans[start:start + 256]", "layer.output"),
         ),
         both(_of_keras, _of_layers),
         silent=(
@@ -245,7 +231,7 @@ WAYS = (
         "keeps what the network gives of all rows, for a moment twice. A smaller batch does not change that.",
         "pieces = [{owner}.predict({of0}[start:start + 256], verbose=0)  # of maps of pictures: .mean(axis=(1, 2))\n"
         "          for start in range(0, len({a0}), 256)]\nresults = np.concatenate(pieces)",
-        Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)", says=("net.predict(X[start",)),
+        Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)"),
         _of_keras,
     ),
     LesserWay(
@@ -253,11 +239,7 @@ WAYS = (
         "Give the data set itself to fit: it makes one batch after the other",
         "is kept of every batch, so that all rows, and each window as a copy, are in memory at once.",
         "model.fit(ds, epochs=1)  # ds.take(n) and ds.skip(n) part it into validation and training",
-        Case(
-            "import tensorflow as tf\nds = tf.data.Dataset.range(9)",
-            "for x in ds:\n    xs.append(x.numpy())",
-            says=("fit(ds",),
-        ),
+        Case("import tensorflow as tf\nds = tf.data.Dataset.range(9)", "for x in ds:\n    xs.append(x.numpy())"),
         _of_a_data_set,
     ),
 )

@@ -61,12 +61,17 @@ class LesserWay(NamedTuple):
     """What is wrong with the call, as a sentence that follows it."""
     snippet: str
     example: Case
-    """In which it is proposed."""
+    """In which it is proposed, by its title; `says` is for what its test gives to the snippet."""
     fits: Test = lambda _call, _death: True
     one_by_one: str = ""
     """What gives the same items one after the other: the edit where all that is done with them is go through them."""
     silent: tuple[Case, ...] = ()
     """In which it is not."""
+
+
+def examples(ways: Iterable[LesserWay]) -> list[Case]:
+    """Return the examples of entries. Each is answered by its own entry, not by another about the same call."""
+    return [way.example.saying(way.title) for way in ways]
 
 
 def first_running(

@@ -77,7 +77,7 @@ WAYS = (
         "Correlate with one column in each window",
         "makes a row for each pair of columns at each row of the table.",
         "{to} = {owner}.corr({table}['target'])  # with one column: as large as the table",
-        Case(_FRAME, "c = df.rolling(50).corr()", says=("c = df.rolling(50).corr(df['target'])",)),
+        Case(_FRAME, "c = df.rolling(50).corr()"),
         _of_windows,
         silent=(
             Case(_FRAME, "c = df.rolling(50).corr(df['y'])"),
@@ -91,7 +91,7 @@ WAYS = (
         "makes a number for each pair of columns.",
         "{table}.corrwith({table}['target'])  # with one column\n\n"
         "few = {table}.loc[:, {table}.var().nlargest(500).index].astype('float32')  # or those that vary most",
-        Case(_FRAME, "c = df.corr()", says=("df.corrwith(df['target'])",)),
+        Case(_FRAME, "c = df.corr()"),
         lambda call, _death: _window_of(call) not in _WINDOWS,
     ),
     LesserWay(
@@ -102,7 +102,7 @@ WAYS = (
         "    part = {table}.iloc[at : at + 10_000].astype(object)\n"
         "    rows = part.where(part.notna(), None).to_dict('records')\n"
         "    ...  # send them; to_sql and to_json need no None",
-        Case(_FRAME, "df = df.where(df.notna(), None)", says=("df.iloc[at : at + 10_000]",)),
+        Case(_FRAME, "df = df.where(df.notna(), None)"),
         _to_none,
         silent=(Case(_FRAME, "df = df.where(df > 0, 0)"), Case(_FRAME, "df = df.replace('a', 'b')")),
     ),
@@ -112,7 +112,7 @@ WAYS = (
         "makes a column for each part of the longest text with `expand=True`.",
         "parts = {column}.str.split(',', n=1, expand=True)  # with your separator: two columns, whatever comes\n"
         "year = {column}.str.extract(r'(\\d{{4}})', expand=False)  # or just what you look for",
-        Case(_FRAME, "wide = df['t'].str.split(',', expand=True)", says=("df['t'].str.split(',', n=1",)),
+        Case(_FRAME, "wide = df['t'].str.split(',', expand=True)"),
         lambda call, death: given(True, "expand")(call, death) is True and call.argument("n", 1) is None,
         silent=(Case(_FRAME, "wide = df['t'].str.split(',', n=1, expand=True)"),),
     ),
@@ -121,7 +121,7 @@ WAYS = (
         "Write some rows at a time: chunksize=10_000",
         "makes Python objects of all rows where no `chunksize` is given.",
         "{owner}.to_sql({a0}, con, chunksize=10_000)  # with your other arguments, but no method='multi'",
-        Case(_FRAME, "df.to_sql('t', con)", says=("df.to_sql('t', con, chunksize=10_000)",)),
+        Case(_FRAME, "df.to_sql('t', con)"),
         without("chunksize", 6),
         silent=(Case(_FRAME, "df.to_sql('t', con, chunksize=500)"),),
     ),
@@ -131,7 +131,7 @@ WAYS = (
         "makes a text of some 60 bytes of each time of eight.",
         "day = {owner}.floor('D')  # still eight bytes; groupby and merge take it\n"
         "month = {owner}.to_period('M')  # texts only for what is shown: .strftime of the result",
-        Case(_FRAME, "d = df['t'].dt.strftime('%Y-%m-%d')", says=("df['t'].dt.floor('D')",)),
+        Case(_FRAME, "d = df['t'].dt.strftime('%Y-%m-%d')"),
         _as_texts,
     ),
     LesserWay(
@@ -141,7 +141,7 @@ WAYS = (
         "for key, part in {table}.groupby('id'):  # with your key\n"
         "    ...  # keep a number of it, or write it to a file\n\n"
         "rows = {table}.groupby('id').indices  # or only the numbers of the rows: {table}.iloc[rows[key]]",
-        Case(_FRAME, "parts = {k: g for k, g in df.groupby('id')}", says=("df.groupby('id').indices",)),
+        Case(_FRAME, "parts = {k: g for k, g in df.groupby('id')}"),
         _keeps_groups,
         silent=(
             Case(_FRAME, "g = df.groupby('id')"),
@@ -153,7 +153,7 @@ WAYS = (
         "Read one element after the other: iterparse={'row': ['id', 'price']}",
         "makes an object of each element of the file first.",
         "{to} = pd.read_xml({a0}, iterparse={{'row': ['id', 'price']}})  # your element, and what you need of it",
-        Case("import pandas as pd", "df = pd.read_xml('a.xml')", says=("df = pd.read_xml('a.xml', iterparse=",)),
+        Case("import pandas as pd", "df = pd.read_xml('a.xml')"),
         without("iterparse"),
         silent=(Case("import pandas as pd", "df = pd.read_xml('a.xml', iterparse={'row': ['id']})"),),
     ),
@@ -165,7 +165,7 @@ WAYS = (
         "Draw a sample",
         "draws a dot or a line for each row, in each panel.",
         "{function}({of0}.sample(1000))  # nobody sees more lines than that; with your other arguments",
-        Case("import pandas as pd", "pd.plotting.scatter_matrix(df)", says=("scatter_matrix(df.sample(1000))",)),
+        Case("import pandas as pd", "pd.plotting.scatter_matrix(df)"),
         lambda call, _death: bool(call.node.args) and ".sample(" not in call.text and ".head(" not in call.text,
     ),
     LesserWay(
@@ -179,7 +179,6 @@ WAYS = (
             "import psycopg2\ncon = psycopg2.connect('a')\ncur = con.cursor()",
             "cur.execute('select * from t')\nrows = list(cur)",
             line=1,
-            says=("cursor(name='rows')",),
         ),
         lambda call, death: "select" in call.text.lower() and _of_cursor(call, death),
     ),

@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.edits import EditRefusedError
 from jupyter_kerneldoctor.diagnosis.family import Family
 from jupyter_kerneldoctor.diagnosis.fix import Advice, CallAnother
-from jupyter_kerneldoctor.diagnosis.lesser_ways import WAYS, first_running
+from jupyter_kerneldoctor.diagnosis.lesser_ways import GENERAL, WAYS, first_running
 
 
 class Another(CallAnother):
@@ -70,3 +70,31 @@ def test_a_long_text_stands_in_a_line_of_its_own_above_the_snippet():
     (proposal,) = first_running(WAYS, Case("import torch", f"d = torch.cdist({rows}, X)").death())
     assert proposal.snippet.startswith(f"data = {rows}\n")
     assert "in data.split(1000)" in proposal.snippet
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "expected"),
+    [
+        (
+            "import pandas as pd\ndf = pd.DataFrame(a)",
+            "wide = df['p'].apply(pd.Series)",
+            "wide = pd.DataFrame(df['p'].to",
+        ),
+        ("import pandas as pd\ndf = pd.DataFrame(a)", "k = df['a'].map(str)", "hash_pandas_object(df, index"),
+        (
+            "import pandas as pd\ndf = pd.DataFrame(a)",
+            "p = df['a'].str.split(',', expand=True)",
+            "df['a'].str.split(',', n=1",
+        ),
+        (
+            "import torch",
+            "d = torch.cdist(a + b, c)",
+            "torch.cdist(part, c).topk(5, largest=False).indices for part in (a + b)",
+        ),
+        ("import numpy as np", "y = np.exp(x)", "np.exp(x, out=x)"),
+        ("import numpy as np", "np.fromfile(path)", "result = np.memmap(path"),
+    ],
+)
+def test_a_snippet_has_the_names_of_the_user(before, line, expected):
+    (proposal,) = first_running((*WAYS, *GENERAL), Case(before, line).death())
+    assert expected in proposal.snippet

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ...analysis.guilty_statement import keeps_what_grew
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...lesser_ways import WAYS, first_running
+from ...lesser_ways import WAYS, examples, first_running
 from ...place import guilty_place
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
@@ -24,7 +24,7 @@ class AskForLess(Fix):
     broad, unless_offered = True, frozenset({"close-figures"})
 
     FIRES = [
-        *(way.example for way in WAYS),
+        *examples(WAYS),
         Case(
             "import re",
             "n = max(re.findall('a  b', text))",

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...lesser_ways import GENERAL, first_running
+from ...lesser_ways import GENERAL, examples, first_running
 
 
 class DoItWithLess(Fix):
@@ -28,7 +28,7 @@ class DoItWithLess(Fix):
         }
     )
 
-    FIRES = [way.example for way in GENERAL]
+    FIRES = examples(GENERAL)
     SILENT = [
         *(case for way in GENERAL for case in way.silent),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "s = df.sort_values('a')\nbig = [0] * 10**10", line=2),
