@@ -13,12 +13,13 @@ says what to do where no edit can.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 from .calls import calls_at
 from .case import Case
 from .changes import Changes, EditRefusedError, unified_diff
 from .code.notebook import Call
+from .code.scopes import Scope
 from .death import Death
 from .edits import import_as, replace, set_argument
 from .facts import Facts, UnknownFactError
@@ -27,7 +28,22 @@ from .postmortem import ExpectedPeak
 from .registry import Rule
 from .units import cell_name, quote, size
 
-__all__ = ["OUT_OF_MEMORY", "Advice", "CallAnother", "Case", "Death", "Family", "Fix", "Proposal", "SetArgument"]
+__all__ = [
+    "OUT_OF_MEMORY",
+    "Advice",
+    "Call",
+    "CallAnother",
+    "Case",
+    "Death",
+    "Family",
+    "Fix",
+    "Proposal",
+    "Proposals",
+    "Scope",
+    "SetArgument",
+    "quote",
+    "size",
+]
 """What every fix needs, in one import."""
 
 OUT_OF_MEMORY = (Family.MEMORY, "gpu-oom")
@@ -53,6 +69,10 @@ class Proposal:
     """What the fixed cell will need, where runs of the cell tell."""
     applicability: Literal["safe", "suggested"] = "suggested"
     """`safe`: the edits surely change nothing but the memory. Without edits it is always advice."""
+
+
+Proposals: TypeAlias = Iterator[Proposal]
+"""What `propose` yields."""
 
 
 class Fix(Rule):
@@ -120,7 +140,7 @@ class _OfCalls(Fix):
     why: ClassVar[str]
     """What is wrong with the call, as a sentence that follows it: "computes all columns of U."."""
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
+    def propose(self, death: Death) -> Proposals:
         """Propose it for the calls that may have been running at the death."""
         for call in self.calls(death):
             if not call.is_written_out or not (saved := self.saves(call, death)):
@@ -216,7 +236,7 @@ class Advice(Fix):
     snippet: ClassVar[str] = ""
     """What to copy: code for a cell, or a command with `!` or `%pip`."""
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
+    def propose(self, death: Death) -> Proposals:
         """Fill in what is known of this death."""
         code = death.code
         if (self.library and not code.imports(self.library)) or code.has_text(*self.unless):

@@ -1,14 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.combinations import PAIRWISE
 from ...code.origins import Origins, all_origins
-from ...code.scopes import Scope
 from ...edits import Changes, import_as, remove, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.distances import Distance, distances_in, pairs_in
-from ...units import quote, size
 
 
 class BlockwisePairwise(Fix):
@@ -100,8 +97,7 @@ class BlockwisePairwise(Fix):
         Case("import numpy as np\na = np.ones(40_000)", "s = ((a[:, None] - a[None]) ** 2).sum(axis=-1)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put `cdist` in the place of a norm or sum of all differences; else ask for the nearest rows."""
+    def propose(self, death: Death) -> Proposals:
         missing = death.memory.missing_bytes or 0
         for scope in death.code.running if death.is_of_this_cell else ():
             for node, found in distances_in(scope):
@@ -196,7 +192,7 @@ def _of_weights(scope: Scope, left: ast.expr, right: ast.expr, missing: int) -> 
     return Proposal((), why, missing, "Multiply only the pairs that are used, or some rows at a time", snippet)
 
 
-def _products(death: Death, missing: int) -> Iterator[Proposal]:
+def _products(death: Death, missing: int) -> Proposals:
     """Yield what to do in place of `X @ X.T`, and of an outer difference: a block of rows at a time."""
     for scope in death.code.running if death.is_of_this_cell else ():
         for node in scope.nodes:
@@ -226,7 +222,7 @@ def _products(death: Death, missing: int) -> Iterator[Proposal]:
                 )
 
 
-def _broadcast(death: Death, missing: int) -> Iterator[Proposal]:
+def _broadcast(death: Death, missing: int) -> Proposals:
     """Yield what to do in place of `a[:, None] - b[None, :]`: a block of rows at a time."""
     for scope in death.code.running if death.is_of_this_cell else ():
         for whole, left, right in pairs_in(scope):

@@ -1,15 +1,12 @@
 import ast
-from collections.abc import Iterator
 from math import prod
 
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...code.trees import unparse, walk
 from ...edits import import_as, remove, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.broadcasting import is_by_row, spread, written_out
 from ...frameworks.distances import distances_in
-from ...units import quote
 
 _PARTS = 100
 _OTHERS = ("torch", "jax", "tensorflow", "cupy", "pandas")
@@ -65,8 +62,7 @@ class BroadcastInBlocks(Fix):
         Case("import torch, numpy as np\na = torch.ones(9)", "d = (a[:, None] - b).abs().sum(axis=1)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put the expression into a loop over parts of the array that is spread out."""
+    def propose(self, death: Death) -> Proposals:
         for scope in death.code.running if death.is_of_this_cell and death.code.imports("numpy") else ():
             known = {node for node, _ in distances_in(scope)}
             for node in scope.calls:

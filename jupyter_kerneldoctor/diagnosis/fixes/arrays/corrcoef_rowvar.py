@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.arrays import Value
-from ...code.notebook import Call
 from ...edits import replace
-from ...fix import Case, Death, Family, Proposal, SetArgument
-from ...units import quote
+from ...fix import Call, Case, Death, Family, Proposal, Proposals, SetArgument, quote
 
 _FLOAT_BYTES = 8
 _OF_FRAMES = ("pandas.DataFrame.corr", "pandas.DataFrame.cov")
@@ -49,8 +46,7 @@ class CorrcoefRowvar(SetArgument):
         Case("import numpy as np", "R = np.corrcoef(X)\nbig = [0] * 10**10", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Ask for the columns; of a data frame by not turning it around."""
+    def propose(self, death: Death) -> Proposals:
         yield from super().propose(death)
         for call in calls_at(death, *_OF_FRAMES):
             match call.node.func:

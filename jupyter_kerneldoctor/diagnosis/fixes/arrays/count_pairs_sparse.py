@@ -1,12 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import all_origins
 from ...examples.growth import grew_in, growth
 from ...examples.stuck import own_frame
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...place import guilty_place
-from ...units import quote
 
 _MAKERS = ("numpy.zeros", "numpy.ones", "numpy.full", "numpy.empty")
 _SPARSE = (
@@ -46,8 +44,7 @@ class CountPairsSparse(Fix):
         Case(_CELL + "\nbig = [0] * 10**10", line=5),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the sparse matrix of the same shape."""
+    def propose(self, death: Death) -> Proposals:
         at = guilty_place(death)
         match None if at is None else at.node:
             case ast.AugAssign(

@@ -1,12 +1,10 @@
 import ast
 
 from ...calls import is_of
-from ...code.notebook import Call
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import Changes, import_as, replace
-from ...fix import CallAnother, Case, Death, Family
+from ...fix import Call, CallAnother, Case, Death, Family, Scope
 from ...place import grew_in
 
 _ZERO_STAYS = ("numpy.sqrt", "numpy.abs", "numpy.square")

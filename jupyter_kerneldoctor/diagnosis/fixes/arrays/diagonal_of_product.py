@@ -1,8 +1,6 @@
 import ast
 
-from ...code.notebook import Call
-from ...fix import Advice, Case, Death, Family
-from ...units import quote
+from ...fix import Advice, Call, Case, Death, Family, quote
 
 _FIT = "import numpy as np\ndef fit(X, y):\n    A = np.linalg.inv(X.T @ X)\n    H = X @ A @ X.T\n    "
 

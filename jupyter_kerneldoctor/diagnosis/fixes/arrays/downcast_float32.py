@@ -2,14 +2,11 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import calls_at
-from ...code.notebook import Call
 from ...code.origins import Origins, all_origins
-from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import Changes, import_as, replace, replace_by_lines, set_argument, text_of
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.numpy import FLOAT_MAKERS, GATHERERS, is_array, is_double, parts_bytes, single_precision
-from ...units import quote, size
 
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _DOUBLES = "Each of its numbers takes 8 bytes (float64). In float32 it takes half"
@@ -66,8 +63,7 @@ class DowncastFloat32(Fix):
         Case("import jax.numpy as np", "W = np.ones((300_000, 1000))"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Halve the arrays of float64 that the line makes, where that is enough."""
+    def propose(self, death: Death) -> Proposals:
         for node, scope, edits in doubles(death) if death.is_of_this_cell and not death.ran_before else ():
             if _is_compared(node, scope):
                 continue

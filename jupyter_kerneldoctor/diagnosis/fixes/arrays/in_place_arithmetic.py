@@ -1,15 +1,12 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import nodes_at
 from ...code.arrays import Value
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...code.trees import unparse, walk
 from ...edits import replace_by_lines
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.numpy import is_array
-from ...units import quote, size
 
 _REDUCE = ("mean", "std", "min", "max", "sum", "median")
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
@@ -51,8 +48,7 @@ class InPlaceArithmetic(Fix):
         Case("import numpy as np\nX = np.ones(1000)", "X = X / 2\nload()", before_mib=1000),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write each operation as a line of its own."""
+    def propose(self, death: Death) -> Proposals:
         for node, scope in nodes_at(death, ast.Assign):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value):

@@ -1,7 +1,6 @@
 import math
 
-from ...code.notebook import Call
-from ...fix import CallAnother, Case, Death, Family
+from ...fix import Call, CallAnother, Case, Death, Family
 
 _FLOAT_BYTES = 8
 _IMAGES = "import numpy as np\na = np.random.rand(180, 180, 3)\nb = np.random.rand(180, 180, 3)"

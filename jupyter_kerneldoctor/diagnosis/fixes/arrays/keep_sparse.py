@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at
-from ...code.notebook import Call
 from ...edits import Changes, replace
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 
 _MATRIX = "import scipy.sparse as sp, pandas as pd\nX = sp.random(30_000, 40_000, density=0.001, format='csr')"
 _TEXT = "from sklearn.feature_extraction.text import TfidfVectorizer\nvec = TfidfVectorizer()"
@@ -59,8 +56,7 @@ class KeepSparse(Fix):
         Case(_MATRIX, "D = X.toarray()\nbig = [0] * 10**10", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the call away where what follows takes a sparse matrix."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, "scipy.sparse.toarray", "scipy.sparse.todense"):
             assert isinstance(call.node.func, ast.Attribute)
             owner = call.scope.segment(call.node.func.value)

@@ -1,9 +1,7 @@
 import ast
 
-from ...code.notebook import Call
 from ...code.origins import Origins
-from ...code.scopes import Scope
-from ...fix import Case, Death, Family, SetArgument
+from ...fix import Call, Case, Death, Family, Scope, SetArgument
 from ...frameworks.numpy import GATHERERS
 
 _COPIES = frozenset({"astype", "copy", "tolist", "flatten"})

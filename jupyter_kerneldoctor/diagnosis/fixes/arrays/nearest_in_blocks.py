@@ -2,12 +2,10 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...code.scopes import Scope
 from ...edits import import_as, remove, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.gradients import goes_backward
 from ...frameworks.torch import Kind, Tensors
-from ...units import quote, size
 
 _ROWS = 256
 _OF_PAIRS = ("torch.cdist", "torch.mm", "torch.matmul")
@@ -63,8 +61,7 @@ class NearestInBlocks(Fix):
         Case("import torch", "d = torch.cdist(z, c)\nn = d.argmin(dim=1)\nbig = [0] * 10**10", line=3),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Make the table in the place where it is used, for a part of the rows."""
+    def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here or goes_backward(death.code):
             return
         for scope in death.code.running:

@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at
-from ...code.notebook import Call
 from ...code.trees import unparse, walk
 from ...edits import set_argument, text_of
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 
 _WHY = (
     "{mesh} writes all coordinates of all points of the mesh. With `sparse=True` it gives one short array for each "
@@ -67,8 +64,7 @@ class OpenMesh(Fix):
         Case("import numpy as np", "x, y = np.meshgrid(a, b)\nd = x.ravel()[:, None] - p", line=1),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Find the mesh that is written out, where it is made or where it is used."""
+    def propose(self, death: Death) -> Proposals:
         calls = list(calls_at(death, "numpy.meshgrid"))
         if not calls and death.is_of_this_cell:
             named = [(one, scope) for scope in death.code.running for one in scope.names]

@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.growing import Growing, growing
-from ...units import quote
 
 _OF_OTHERS = ("fft", "complex", "split", "strip", "lower", "join", "reader", "readline")
 """Parts of the names of functions and methods that give complex numbers or texts."""
@@ -88,8 +86,7 @@ class PreallocateArray(Fix):
         Case("import jax.numpy as np", "for p in paths:\n    A = np.vstack([A, load(p)])"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Resize an array that begins empty; else show the list."""
+    def propose(self, death: Death) -> Proposals:
         missing = death.memory.missing_bytes or 0
         for one in growing(death.code, *(f"numpy.{name}" for name in ("vstack", "hstack", "concatenate", "append"))):
             if not death.is_of_this_cell or not death.was_running(one.loop, one.around):

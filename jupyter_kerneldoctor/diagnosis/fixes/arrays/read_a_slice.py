@@ -1,10 +1,7 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import nodes_at
-from ...code.scopes import Scope
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 
 _READERS = ("h5py", "netCDF4", "zarr", "tables", "xarray", "rasterio", "nibabel")
 _ARRAYS = ("numpy.array", "numpy.asarray")
@@ -36,8 +33,7 @@ class ReadASlice(Fix):
         Case(_H5, "x = names[:]\nbig = [0] * 10**10", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the loop over the parts."""
+    def propose(self, death: Death) -> Proposals:
         for node, scope in nodes_at(death, ast.Subscript, ast.Call) if any(map(death.code.imports, _READERS)) else ():
             whole = _whole(node, scope, death)
             if whole is not None:

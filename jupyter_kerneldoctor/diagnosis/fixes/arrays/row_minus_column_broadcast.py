@@ -1,15 +1,12 @@
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 
 from ...code.arrays import Value
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import append
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.numpy import is_array
-from ...units import quote, size
 
 _FLOAT_BYTES = 8
 _NEAR = 0.9
@@ -68,8 +65,7 @@ class RowMinusColumnBroadcast(Fix):
         Case("import numpy as np\na = np.ones(40_000)", "d = a[:, None] - a"),  # all pairs are meant
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Flatten the column."""
+    def propose(self, death: Death) -> Proposals:
         for scope in death.code.running if death.is_of_this_cell else ():
             for node in scope.nodes:
                 if not isinstance(node, ast.BinOp) or not death.was_running(node, scope):

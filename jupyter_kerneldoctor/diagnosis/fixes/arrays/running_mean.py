@@ -1,9 +1,6 @@
-from collections.abc import Iterator
-
 from ...edits import EditRefusedError
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.averaged import add_up, averaged_lists
-from ...units import quote, size
 
 _DRAWS = "import numpy as np\ndef draws(net, x, n):\n"
 _AFTER = (
@@ -57,8 +54,7 @@ class RunningMean(Fix):
         Case("import numpy as np", "p = []\nfor x in xs:\n    p.append(f(x))\nq = p[-1]\nm = np.mean(p, axis=0)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the sums, where the names of them are free; else show them."""
+    def propose(self, death: Death) -> Proposals:
         missing = death.memory.missing_bytes or 0
         for found in averaged_lists(death.code) if death.memory.grew_here else ():
             if not any(death.was_running(one, found.scope) for one in found.statements):

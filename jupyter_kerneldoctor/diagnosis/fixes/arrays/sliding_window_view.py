@@ -2,11 +2,10 @@ import ast
 from collections.abc import Iterator
 from typing import cast
 
-from ...code.notebook import Call, Notebook
+from ...code.notebook import Notebook
 from ...code.trees import dump, walk
 from ...edits import Changes, EditRefusedError, import_as, replace
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _NAME = "sliding_window_view"
 _STRIDED = "from numpy.lib.stride_tricks import as_strided\nimport numpy as np\nx = np.arange(1000.0)"
@@ -57,8 +56,7 @@ class SlidingWindowView(Fix):
         Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))\ncrash()", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Rewrite windows that move one item at a time; show the others."""
+    def propose(self, death: Death) -> Proposals:
         for call in _strided(death):
             what = "" if call.argument(0) is None else call.scope.segment(call.argument(0) or call.node)
             edits = _rewritten(call, death.code)

@@ -1,5 +1,4 @@
-from ...code.notebook import Call
-from ...fix import Case, Death, Family, SetArgument
+from ...fix import Call, Case, Death, Family, SetArgument
 from ...frameworks.svd import needs_full_matrices
 
 _FLOAT_BYTES = 8

@@ -1,8 +1,7 @@
 import ast
 from collections.abc import Iterator
 
-from ...code.notebook import Call
-from ...fix import Case, Death, Family, SetArgument
+from ...fix import Call, Case, Death, Family, SetArgument
 from ...frameworks.text_items import is_of_texts
 
 _BYTES_OF_ALL = ("view", "tofile", "tobytes", "itemsize")

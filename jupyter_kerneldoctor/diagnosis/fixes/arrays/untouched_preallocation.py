@@ -3,12 +3,10 @@ import re
 from collections.abc import Iterator
 
 from ...code.arrays import Value
-from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...edits import Changes, replace, set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.numpy import single_precision
-from ...units import quote, size
 
 _SMALL = re.compile(r"\b(?:u?int(?:8|16|32)|bool_?|float(?:16|32))\b")
 _RESERVE = ("numpy.zeros", "numpy.empty")
@@ -90,8 +88,7 @@ class UntouchedPreallocation(Fix):
         Case("import torch\nbuf = torch.zeros(10**9)", "buf[0] = 1"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Change the call that made the array, in whichever cell it stands."""
+    def propose(self, death: Death) -> Proposals:
         headroom, missing = death.safe_headroom_bytes, death.memory.missing_bytes or 0
         filled = list(_filled(death))
         is_copied = any(map(death.code.imports, ("keras", "tensorflow")))  # by `fit`, as a tensor of all rows

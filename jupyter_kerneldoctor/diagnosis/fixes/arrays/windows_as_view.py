@@ -1,15 +1,12 @@
 import ast
-from collections.abc import Iterator
 from itertools import repeat
 
 from ...code.arrays import Value
-from ...code.scopes import Scope
 from ...edits import Changes, remove, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.numpy import is_array
 from ...frameworks.windows import Appended, Windows, appended_windows, is_only_filled, put_into, windows
 from ...place import grew_in
-from ...units import quote
 
 _MAKERS = ("numpy.empty", "numpy.zeros")
 _STACKERS = (
@@ -113,8 +110,7 @@ class WindowsAsView(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put the view in the place of what is filled or gathered."""
+    def propose(self, death: Death) -> Proposals:
         for scope in death.code.running if death.is_of_this_cell else ():
             for node in (one for one in scope.nodes if isinstance(one, ast.For | ast.Call)):
                 if (found := windows(node, scope)) and death.was_running(node, scope):
@@ -157,7 +153,7 @@ def _of_a_list(found: Appended, scope: Scope, death: Death) -> Proposal:
     return Proposal((), why, death.memory.missing_bytes, snippet=snippet)
 
 
-def _as_views(node: ast.For | ast.Call, found: list[Windows], scope: Scope, death: Death) -> Iterator[Proposal]:
+def _as_views(node: ast.For | ast.Call, found: list[Windows], scope: Scope, death: Death) -> Proposals:
     """Propose a view for each of the arrays that are filled or made with windows."""
     gone = []
     for one in found:

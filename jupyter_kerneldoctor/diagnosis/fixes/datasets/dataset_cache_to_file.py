@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import Origins
 from ...edits import remove, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.keras import pipeline_steps
-from ...units import quote, size
 
 _FILE = "In a file they take none. Delete that file when the pipeline changes."
 _SHARED = "It is made for several pipelines, which one file would mix up. Without it each epoch works them out again."
@@ -64,8 +62,7 @@ class DatasetCacheToFile(Fix):
         Case("import functools", "functools.cache()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give each cache a file of its own; leave out one that several pipelines would share."""
+    def propose(self, death: Death) -> Proposals:
         steps = [one for one in pipeline_steps(death.code, "cache") if not (one.call.args or one.call.keywords)]
         missing, origins = death.memory.missing_bytes, Origins(death.code)
         for at, step in enumerate(steps if death.memory.grew_here else (), 1):

@@ -1,10 +1,8 @@
 import ast
-from collections.abc import Iterator
 
 from ...edits import import_as, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.loaders import Items, items_of, loaders_with_workers
-from ...units import quote, size
 from ...workers import workers_bytes
 
 _DATA = (
@@ -58,8 +56,7 @@ class DatasetCopyOnAccess(Fix):
         Case(_DATA.format(rows="[str(i) for i in range(n)]"), _RUN.replace("=4", "=0"), children_mib=1500),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Make an array of a list of texts or numbers; say how for other objects."""
+    def propose(self, death: Death) -> Proposals:
         held = workers_bytes(death)
         for loader in loaders_with_workers(death.code) if held else ():
             for items in items_of(loader, death.code):

@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...code.trees import walk
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...place import grew_in
-from ...units import quote
 
 _SETS = ("set", "frozenset")
 _RATED = "import random\nseen = load()\npool = set(range(8000))"
@@ -61,8 +58,7 @@ class DrawNegatives(Fix):
         Case(_RATED, "x = {u: pool - seen[u] for u in seen}\nbig = [0] * 10**10", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show a function that draws."""
+    def propose(self, death: Death) -> Proposals:
         for scope in death.code.running if death.is_of_this_cell else ():
             for node in scope.nodes:
                 match node:

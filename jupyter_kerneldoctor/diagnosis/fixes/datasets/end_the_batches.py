@@ -4,12 +4,10 @@ from typing import NamedTuple
 
 from ...code.calls import last_name
 from ...code.origins import Origins, all_origins
-from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import import_as, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...place import grew_in
-from ...units import quote
 
 _OF_KERAS = ("flow", "flow_from_directory", "flow_from_dataframe")
 _AROUND = ("enumerate", "tqdm")
@@ -84,8 +82,7 @@ class EndTheBatches(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take as many batches as the generator has, or as are wanted."""
+    def propose(self, death: Death) -> Proposals:
         for one in _endless(death) if death.memory.grew_here else ():
             scope, given = one.scope, one.scope.segment(one.given)
             ends = "has no end" if one.snippet is _SOME else "begins again after its last batch"

@@ -1,13 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...code.trees import walk
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.keras import Step, is_fed_by_a_pipeline, is_of_batches, pipeline_steps, written_number
-from ...units import quote, size
 
 _FEW = 2  # batches that are ready, or files that are read from, at a time
 _ROWS = 64
@@ -64,8 +62,7 @@ class FewerReadyBatches(Fix):
         Case(_DATA, _fit(500), before_mib=1900),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a small number in the place of the step's."""
+    def propose(self, death: Death) -> Proposals:
         missing = death.memory.missing_bytes
         if not death.memory.grew_here or not is_fed_by_a_pipeline(death.code):
             return

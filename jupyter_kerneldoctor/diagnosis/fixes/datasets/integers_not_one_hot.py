@@ -1,12 +1,8 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...code.origins import all_origins
-from ...code.scopes import Scope
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...place import grew_in
-from ...units import quote, size
 
 _ZEROS = ("numpy.zeros", "torch.zeros")
 _KERAS = (
@@ -62,8 +58,7 @@ class IntegersNotOneHot(Fix):
         Case("import keras\nimport numpy as np", _FILL + "\nbig = [0] * 10**10", line=5),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the array of numbers, and what takes it."""
+    def propose(self, death: Death) -> Proposals:
         learns = any(map(death.code.imports, ("keras", "tensorflow", "torch")))
         for scope in death.code.running if learns and death.is_of_this_cell else ():
             for node in scope.nodes:

@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import nodes_at
 from ...code.origins import all_origins
-from ...code.scopes import Scope
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.numpy import GATHERERS
-from ...units import quote, size
 from ..arrays.downcast_float32 import doubles
 
 _WHITE = 255
@@ -60,14 +57,13 @@ class KeepImagesAsBytes(Fix):
         Case("from PIL import Image", "pictures = [Image.open(p) for p in paths]"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the batches; for images that are read, the division by a float32."""
+    def propose(self, death: Death) -> Proposals:
         if death.is_of_this_cell and not death.ran_before:
             yield from _arrays(death)
             yield from _images(death)
 
 
-def _arrays(death: Death) -> Iterator[Proposal]:
+def _arrays(death: Death) -> Proposals:
     headroom, missing = death.safe_headroom_bytes, death.memory.missing_bytes or 0
     for node, scope, _ in doubles(death):
         value = death.values.of(node, scope)
@@ -97,7 +93,7 @@ def _batches(inner: ast.expr, by: str, small: int, scope: Scope) -> str:
     )
 
 
-def _images(death: Death) -> Iterator[Proposal]:
+def _images(death: Death) -> Proposals:
     for node, scope in nodes_at(death, ast.BinOp):
         match node:
             case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by):

@@ -2,11 +2,8 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import calls_at
-from ...code.notebook import Call
-from ...code.scopes import Scope
 from ...edits import set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 
 _MAKERS = ("numpy.eye", "numpy.identity")
 _ENCODERS = (
@@ -70,8 +67,7 @@ class KeepLabelsAsNumbers(Fix):
         Case("from keras.utils import to_categorical", "to_categorical(t)\nbig = [0] * 10**10", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say how large the table is, where that is known; where it is only summed up, make it of bytes."""
+    def propose(self, death: Death) -> Proposals:
         summed = list(_summed(death))
         for call, name in (one for one in summed if one[0].argument("dtype", 3) is None):
             numpy = call.scope.segment(call.node.func).rpartition(".")[0]

@@ -1,9 +1,7 @@
-from collections.abc import Iterator
-
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.loaders import loaders_with_workers
-from ...units import plural, quote, size
+from ...units import plural
 from ...workers import workers_bytes, workers_that_fit
 
 _LOADER = "from torch.utils.data import DataLoader\n"
@@ -47,8 +45,7 @@ class LimitDataloaderWorkers(Fix):
         Case(_LOADER + "loader = DataLoader(ds, num_workers=1)", "for x in loader: pass", children_mib=1500),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a smaller number where the number of workers is written."""
+    def propose(self, death: Death) -> Proposals:
         held = workers_bytes(death)
         for loader in loaders_with_workers(death.code) if held else ():
             fewer = workers_that_fit(death, loader.workers)

@@ -1,15 +1,13 @@
 import ast
 import re
-from collections.abc import Iterator
 
 from ...code.calls import last_name
 from ...code.origins import all_origins
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.gradients import sources_of_gradients
 from ...frameworks.kept import Kept, kept_values
 from ...frameworks.preloaded import read_when_asked
 from ...frameworks.torch import Tensors
-from ...units import quote, size
 
 _READS = re.compile(r"imread|open|load\w*|read\w*|decode\w*|to_tensor|img_to_array", re.IGNORECASE)
 _NOT_ITEMS = re.compile("csv|parquet|excel|json|sql|table|predict|encode|embed|generate")
@@ -90,8 +88,7 @@ class LoadItemsOnDemand(Fix):
         Case("import torch, cv2", "for p in paths:\n    n = cv2.imread(p).sum()\n    sizes.append(len(p))"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the data set that reads the items of the loop."""
+    def propose(self, death: Death) -> Proposals:
         code, tensors = death.code, Tensors(death.code)
         package = next((one for one in _FRAMEWORKS if code.imports(one)), None)
         needed = sources_of_gradients(code)

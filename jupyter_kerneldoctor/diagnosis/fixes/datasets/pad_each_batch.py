@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import given_to, last_name
-from ...code.scopes import Scope
 from ...code.trees import walk
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...place import grew_in
-from ...units import quote
 
 _HF = (
     "ids = tokenizer(text, truncation=True, max_length=512)['input_ids']  # as long as the text is: no padding here\n"
@@ -79,8 +76,7 @@ class PadEachBatch(Fix):
         Case(_TOK, "for t in texts:\n    out = net(**tok(t, padding='max_length'))"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show a function that pads each batch."""
+    def propose(self, death: Death) -> Proposals:
         learns = any(map(death.code.imports, ("torch", "tensorflow", "keras", "transformers", "datasets")))
         for scope in death.code.running if learns and death.is_of_this_cell else ():
             for node in scope.nodes:

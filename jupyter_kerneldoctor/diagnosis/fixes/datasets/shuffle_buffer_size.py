@@ -1,12 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.keras import Step, batched_before, is_after_map, is_of_numbers, pipeline_steps, written_number
 from ...frameworks.sliced_arrays import row_bytes
 from ...sizing import power_of_two
-from ...units import quote, size
 
 _FEW = 256  # of what a pipeline gives one at a time; a first try
 _MANY = 10_000  # where the code does not show how many
@@ -92,8 +90,7 @@ class ShuffleBufferSize(Fix):
         ]
         return of_batches[1] < of_batches[0] or super().is_cured(before, after)
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a smaller number where the buffer's length is written; where that says more, into the call."""
+    def propose(self, death: Death) -> Proposals:
         memory, code = death.memory, death.code
         for step in pipeline_steps(code, "shuffle") if memory.grew_here else ():
             call = step.call

@@ -1,13 +1,11 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call, Notebook, Scope
+from ...code.notebook import Notebook
 from ...edits import EditRefusedError, insert_before, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.keras import is_dataset, is_used, training_calls, written_number
 from ...frameworks.sliced_arrays import copied_bytes, from_generator, slicing_calls
 from ...place import grew_in
-from ...units import quote, size
 
 _TF = "import tensorflow as tf, numpy as np\n"
 _GENERATOR = "tf.data.Dataset.from_generator(lambda: X, output_signature=tf.TensorSpec(X.shape[1:], X.dtype))"
@@ -74,8 +72,7 @@ class StreamDataset(Fix):
         Case(_TF + "X = np.ones((200_000, 1000))\nclf = Forest()", "clf.fit(X, X)", before_mib=1000),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the list away, or hand over rows."""
+    def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here or not is_used(death.code):
             return
         for scope in death.code.running:

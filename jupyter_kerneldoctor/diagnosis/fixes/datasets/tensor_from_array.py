@@ -1,15 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import last_name
-from ...code.notebook import Call
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import Changes, replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...place import grew_in
-from ...units import quote
 
 _TENSORS = ("torch.tensor", "torch.as_tensor")
 _TYPED = ("torch.FloatTensor", "torch.LongTensor", "torch.Tensor", "torch.IntTensor", "torch.DoubleTensor")
@@ -81,8 +77,7 @@ class TensorFromArray(Fix):
         Case(_ARRAYS + "\nX = np.array(rows, dtype=object)", "t = torch.tensor(X.tolist(), dtype=torch.float32)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give the call the array."""
+    def propose(self, death: Death) -> Proposals:
         calls = [*death.code.running.calls(*_TENSORS, *_TYPED, *_TENSORFLOW)] if death.is_of_this_cell else []
         for call in calls:
             given = call.node.args[0] if call.node.args else None

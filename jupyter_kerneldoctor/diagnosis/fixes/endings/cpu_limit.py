@@ -2,9 +2,9 @@ import shlex
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
-from ...fix import Advice, Case, Death
+from ...fix import Advice, Case, Death, quote
 from ...pasted_commands import shell_word
-from ...units import duration, quote
+from ...units import duration
 
 _HOUR = SystemState(0, "end", rlimits={"CPU": Rlimit(3600, 7200)}, cpu_s=3600.0)
 

@@ -1,8 +1,5 @@
-from collections.abc import Iterator
-
 from ...edits import drop_argument
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _SET = "import faulthandler as f\nf.dump_traceback_later(60, exit=True)"
 
@@ -32,8 +29,7 @@ class DumpWithoutExit(Fix):
     ]
     SILENT = [Case(_SET, "work()", exit_code=3), Case("work()", exit_code=1)]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the argument away where it was given."""
+    def propose(self, death: Death) -> Proposals:
         for call in death.code.calls("faulthandler.dump_traceback_later"):
             if death.status.exit_code == 1 and call.argument("exit") is not None:
                 where = death.code.cell_name(call.cell)

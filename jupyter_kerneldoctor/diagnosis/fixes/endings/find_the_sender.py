@@ -1,6 +1,4 @@
-from collections.abc import Iterator
-
-from ...fix import Case, Death, Fix, Proposal
+from ...fix import Case, Death, Fix, Proposal, Proposals
 from ...texts.usual_reasons import log_around
 
 
@@ -21,8 +19,7 @@ class FindTheSender(Fix):
     FIRES = [Case("import time\ntime.sleep(30)", says=("4242", "UTC", "came"))]
     SILENT = [Case("import time\ntime.sleep(30)", cause="self-kill")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give a command with this death's time and process id."""
+    def propose(self, death: Death) -> Proposals:
         end, pid = death.recording.end, death.recording.kernel.process.pid
         if end is None or end.kind != "signal":
             return

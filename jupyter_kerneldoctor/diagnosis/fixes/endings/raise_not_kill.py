@@ -3,10 +3,9 @@ import re
 from collections.abc import Iterator
 
 from ...code.ending_calls import EndingCall
-from ...code.notebook import Scope
 from ...edits import EditRefusedError, import_as, replace
-from ...fix import Case, Death, Fix, Proposal
-from ...units import cell_name, quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
+from ...units import cell_name
 
 _INTERRUPTS = "Interrupt the cell, not the kernel: a KeyboardInterrupt in its place"
 _GUARD = (
@@ -85,8 +84,7 @@ class RaiseNotKill(Fix):
         Case("import os", "os._exit(3)", cause="exit-call", exit_code=3),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put an exception in the place of the call, or the signal of an interrupt where a timer or a thread calls."""
+    def propose(self, death: Death) -> Proposals:
         if death.aims_at("group", "all"):
             return
         aborts = [one for one in death.calls if one.kind == "abort" and death.signal == "SIGABRT"]

@@ -5,9 +5,8 @@ from typing import Any
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ...analysis.start_failure import start_failure
-from ...fix import Advice, Case, Death
+from ...fix import Advice, Case, Death, quote
 from ...pasted_commands import distribution, shell_word
-from ...units import quote
 
 _PYTHON = "/home/ann/venvs/geo/bin/python"
 _COMMAND = (_PYTHON, "-m", "ipykernel_launcher", "-f", "x.json")

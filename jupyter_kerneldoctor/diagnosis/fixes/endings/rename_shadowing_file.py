@@ -4,9 +4,8 @@ from typing import Any
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ...analysis.start_failure import start_failure
-from ...fix import Advice, Case, Death
+from ...fix import Advice, Case, Death, quote
 from ...pasted_commands import shell_word
-from ...units import quote
 
 _SAID = """Traceback (most recent call last):
   File "/usr/lib/python3.11/asyncio/base.py", line 18, in <module>

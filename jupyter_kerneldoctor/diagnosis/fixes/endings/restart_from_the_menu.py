@@ -1,8 +1,6 @@
 import re
-from collections.abc import Iterator
 
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _SHELL = re.compile(r"^[^!]*!.*\b(?:p?kill|killall)\b")
 _KILLS = ("os.kill", "os.killpg", "signal.raise_signal", "os.abort", "signal.pthread_kill")
@@ -45,8 +43,7 @@ class RestartFromTheMenu(Fix):
         Case("import os\nos.kill(child, 9)", cause="killed-externally"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the menu, and the call for those who need one."""
+    def propose(self, death: Death) -> Proposals:
         call = next(death.code.running.calls(*_KILLS), None)
         if death.aims_at("group", "all") or death.deferred_calls:
             return

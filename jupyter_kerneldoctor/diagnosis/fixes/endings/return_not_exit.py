@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from ...code.calls import last_name
 from ...code.child_processes import FORKS, run_in_children
 from ...code.literals import number
-from ...code.notebook import Notebook, Scope
+from ...code.notebook import Notebook
 from ...edits import replace
 from ...examples.stuck import child
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _ASKS = ("builtins.exit", "builtins.quit")
 _ENDS_AT_ONCE = ("os._exit", "posix._exit")
@@ -106,8 +105,7 @@ class ReturnNotExit(Fix):
         Case("x = 1", "if x: exit()", cause="oom-cgroup"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Replace each call by a statement that stops the cell; where the kernel lives, it was a worker that left."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         if death.recording.alive or death.incident is not None:
             yield from _in_a_worker({one.exit_code for one in death.recording.children if one.kind == "exit"}, code)
@@ -151,7 +149,7 @@ def _exits(scope: Scope, code: Notebook) -> Iterator[_Exit]:
             yield _Exit(node, scope, name)
 
 
-def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Proposal]:
+def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Proposals:
     """Raise an exception where a worker ends itself: whoever waits for its result gets that."""
     functions = [one for one in code.running.functions if not any(code.calls_in([one], *FORKS))]
     found = [one for scope in functions for one in _exits(scope, code)]
@@ -172,7 +170,7 @@ def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Propos
         )
 
 
-def _in_a_library(death: Death) -> Iterator[Proposal]:
+def _in_a_library(death: Death) -> Proposals:
     """Advise where no Python code ends the kernel, but the cell calls a library that may: C's exit, Fortran's STOP."""
     code = death.code
     for scope in code.running:

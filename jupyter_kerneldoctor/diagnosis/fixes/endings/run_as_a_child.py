@@ -1,10 +1,7 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...edits import import_as, replace
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _LISTS = ("os.execv", "os.execve", "os.execvp", "os.execvpe")
 _WORDS = ("os.execl", "os.execlp")
@@ -58,8 +55,7 @@ class RunAsAChild(Fix):
         Case("import os\nif os.fork() == 0: os.execv('/bin/ls', ['ls'])", exit_code=0),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Replace the calls, but those that start the kernel again, and those behind a fork."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         if any(code.running.calls("os.fork")):
             return

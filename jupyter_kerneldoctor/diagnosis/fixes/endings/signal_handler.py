@@ -1,12 +1,9 @@
 import re
-from collections.abc import Iterator
 
 from ...code.cellsource import line_of
-from ...code.notebook import Call
 from ...code.timers import lost_handlers
 from ...edits import Changes, import_as, insert_before, replace
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _TIMERS = {"SIGALRM": "ITIMER_REAL", "SIGVTALRM": "ITIMER_VIRTUAL", "SIGPROF": "ITIMER_PROF"}
 _TIMED = (
@@ -76,8 +73,7 @@ class SignalHandler(Fix):
     ]
     SILENT = [Case("import signal\nsignal.alarm(1)", cause="killed-externally", signal="SIGTERM")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Keep the handler as long as the signal can come, or install one."""
+    def propose(self, death: Death) -> Proposals:
         signal, lost = death.signal or "", death.lost_handler
         told = f"{signal} came {death.where()}, and no handler was installed."
         if lost is not None and signal in _TIMERS:

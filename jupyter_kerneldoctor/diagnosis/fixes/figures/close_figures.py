@@ -1,10 +1,7 @@
-from collections.abc import Iterator
-
 from ...code.trees import walk
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.figures import close, closes, closings, is_made_again
 from ...place import guilty_place
-from ...units import quote, size
 
 _MAKES = (
     *(f"matplotlib.pyplot.{name}" for name in ("figure", "subplots", "subplot_mosaic")),
@@ -92,8 +89,7 @@ class CloseFigures(Fix):
         Case("plt = object()", "for i in range(9):\n    plt.figure()\n    plt.plot(i)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Close the figure where its round ends: in the loop, in the function that makes it, or where that gives it."""
+    def propose(self, death: Death) -> Proposals:
         memory = death.memory
         if not memory.grew_here:
             return

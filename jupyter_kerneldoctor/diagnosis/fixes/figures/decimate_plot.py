@@ -1,7 +1,6 @@
 from math import prod
 
-from ...fix import Advice, Case, Death, Family
-from ...units import quote
+from ...fix import Advice, Case, Death, Family, quote
 
 _MANY = 2_000_000
 _X = "import numpy as np\nimport matplotlib.pyplot as plt\nx = np.zeros(50_000_000)"

@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...edits import Changes, replace
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 
 _DPI = 100
 _LARGEST_INCHES = 60  # a poster
@@ -51,8 +48,7 @@ class FigsizeInInches(Fix):
         Case("import matplotlib.pyplot as plt", "plt.figure(figsize=(300, 400))", "x = [0] * 10**10"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Divide both lengths by the dots to the inch."""
+    def propose(self, death: Death) -> Proposals:
         running = {scope.tree.source for scope in death.code.running} if death.is_of_this_cell else set()
         draws = any(word in source for word in ("plt", "fig", "plot", "savefig") for source in running)
         for call in death.code.calls(*_FIGURES) if draws else ():

@@ -1,13 +1,10 @@
 import ast
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 
 from ...code.calls import last_name
-from ...code.notebook import Call
 from ...edits import Changes, EditRefusedError, import_as, insert_before, replace, replace_magic
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _WINDOWS = re.compile(r"%matplotlib\s+(qt\w*|tk|gtk\w*|wx|osx)")
 _BACKENDS = re.compile(r"(qt|tk|gtk|wx|macosx)\w*", re.IGNORECASE)
@@ -65,8 +62,7 @@ class HeadlessBackend(Fix):
     ]
     SILENT = [Case("import cv2\ncv2.imshow('x', y)", cause="segfault")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the first of these that fits: OpenCV's windows, matplotlib's, Qt without a screen, a virtual screen."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         if shown := list(code.running.calls("cv2.imshow")):
             yield _of_opencv(shown, death)

@@ -1,8 +1,6 @@
 import ast
 
-from ...code.notebook import Call
-from ...fix import Advice, Case, Death, Family
-from ...units import quote
+from ...fix import Advice, Call, Case, Death, Family, quote
 
 _OPTIONS = ("pandas.set_option", "pandas.option_context")
 _ALL = "import pandas as pd\npd.set_option('display.max_rows', None)"

@@ -2,8 +2,7 @@ from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ...environments import shm_command
 from ...examples import MIB
-from ...fix import Advice, Case, Death
-from ...units import size
+from ...fix import Advice, Case, Death, size
 
 _SHM = "/dev/shm"  # noqa: S108 - a mount point
 _FULL = SystemState(-1, "end", filesystems=(FileSystem(_SHM, "tmpfs", 64 * MIB, 0, ("shm", "mapped")),))

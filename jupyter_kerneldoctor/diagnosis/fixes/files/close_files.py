@@ -4,9 +4,7 @@ from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
-from ...code.notebook import Call
-from ...fix import Advice, Case, Death
-from ...units import quote
+from ...fix import Advice, Call, Case, Death, quote
 
 _FULL = SystemState(-1, "end", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
 _ALIVE: dict[str, Any] = {"cause": "fd-limit", "alive": True}

@@ -1,8 +1,7 @@
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ...examples import MIB
-from ...fix import Advice, Case, Death, Family
-from ...units import quote, size
+from ...fix import Advice, Case, Death, Family, quote, size
 
 _UNLINK = """block.close()
 block.unlink()  # once nobody needs it any more: without this it stays until the machine restarts"""

@@ -5,9 +5,8 @@ from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ...code.origins import Origins
 from ...examples import GIB
-from ...fix import Advice, Case, Death
+from ...fix import Advice, Case, Death, quote, size
 from ...pasted_commands import shell_word
-from ...units import quote, size
 
 _SAVERS = {"numpy.save": 0, "numpy.savez": 0, "numpy.savez_compressed": 0, "torch.save": 1, "joblib.dump": 1}
 """Where the file stands among the arguments."""

@@ -1,9 +1,8 @@
 import ast
 
 from ...calls import calls_at
-from ...code.notebook import Call
 from ...code.origins import all_origins
-from ...fix import Advice, Case, Death
+from ...fix import Advice, Call, Case, Death
 
 _WAYS = {
     "to_csv": "{table}.to_parquet('table.parquet')  # %pip install pyarrow; a quarter of the text, and read faster\n"

@@ -1,14 +1,11 @@
 import ast
-from collections.abc import Iterator
 from dataclasses import replace as with_
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ...code.mapped_files import cut_while_mapped
-from ...code.notebook import Call
 from ...edits import Changes, drop_argument, replace
-from ...fix import Advice, Case, Death, Proposal
-from ...units import quote
+from ...fix import Advice, Call, Case, Death, Proposals, quote
 
 _SHRUNK = SystemState(0, "end", filesystems=(FileSystem("/w", "ext4", 9, 9, ("mapped",), ("/w/state.dat",)),))
 
@@ -53,8 +50,7 @@ class WriteThenRename(Advice):
     ]
     SILENT = [Case("m.sum()", cause="disk-full", system_states=[_SHRUNK])]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Read the file as a whole, where the code shows what maps it."""
+    def propose(self, death: Death) -> Proposals:
         cut = cut_while_mapped(death.code)
         edits = _whole(cut.mapped) if cut is not None else ()
         for one in super().propose(death):

@@ -1,8 +1,7 @@
 from ...analysis.gpu import framework_at
 from ...examples import GIB
 from ...examples.gpu import CARD, torch_memory
-from ...fix import Advice, Case, Death
-from ...units import size
+from ...fix import Advice, Case, Death, size
 
 _PART, _LEAST = 8, 1 << 30
 

@@ -1,17 +1,14 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import is_of, ran_in
 from ...code.arrays import Value
 from ...code.calls import plain_names
 from ...code.origins import Origins, all_origins
-from ...code.scopes import Scope
 from ...code.trees import dump, walk
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.evaluation import is_forward
 from ...frameworks.torch import Kind, Tensors
 from ...place import Place, guilty_place
-from ...units import quote, size
 
 _USED = 0.25  # of the room, for the rows of a step: what is worked out of them takes more
 _SLICES = {"pandas": ".iloc[{cut}]", "xarray": ".isel({{dim: slice({ends})}})"}
@@ -98,8 +95,7 @@ class APartAtATime(Fix):
         Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the statement in a loop."""
+    def propose(self, death: Death) -> Proposals:
         at = guilty_place(death)
         found = None if at is None else _labelled(at, death) or _by_rows(at, death)
         if found is not None:

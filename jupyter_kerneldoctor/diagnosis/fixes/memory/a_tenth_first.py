@@ -1,8 +1,7 @@
 from pathlib import PurePath
 
-from ...fix import Advice, Case, Death, Family
+from ...fix import Advice, Case, Death, Family, quote, size
 from ...place import guilty_place
-from ...units import quote, size
 
 
 class ATenthFirst(Advice):

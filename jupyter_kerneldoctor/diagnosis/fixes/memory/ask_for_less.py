@@ -1,7 +1,5 @@
-from collections.abc import Iterator
-
 from ...analysis.guilty_statement import keeps_what_grew
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposals
 from ...lesser_ways import WAYS, examples, first_running
 from ...place import guilty_place
 
@@ -85,8 +83,7 @@ class AskForLess(Fix):
         Case("import torch", "x = torch.randn(batch, 3, 224, 224)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say what to call in place of the first of these functions that was running."""
+    def propose(self, death: Death) -> Proposals:
         at = guilty_place(death)
         if at is not None and (found := list(first_running(WAYS, death, at.scope, at.node))):
             yield from found

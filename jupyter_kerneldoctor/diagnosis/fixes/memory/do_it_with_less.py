@@ -1,6 +1,4 @@
-from collections.abc import Iterator
-
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposals
 from ...lesser_ways import GENERAL, examples, first_running
 
 
@@ -40,6 +38,5 @@ class DoItWithLess(Fix):
         Case("s = list(range(9))", cause="segfault"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say what to do in place of the first of these calls that was running."""
+    def propose(self, death: Death) -> Proposals:
         yield from first_running(GENERAL, death)

@@ -5,9 +5,9 @@ from jupyter_kerneldoctor.recording.events import Stack
 from ...analysis.memory_refusals import NEAR
 from ...code.values import Made
 from ...examples.stuck import own_frame, thread
-from ...fix import Advice, Case, Death, Family
+from ...fix import Advice, Case, Death, Family, quote, size
 from ...texts.allocation_site import needed
-from ...units import quote, size, two_digits
+from ...units import two_digits
 
 _HALVES = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64", "float32": "float16"}
 _USED = 0.5  # of the room for a piece: what is worked out of it takes room, too

@@ -4,10 +4,9 @@ from typing import Any
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ...code.calls import plain_names
-from ...code.scopes import Scope
 from ...examples import MIB
-from ...fix import Advice, Case, Death, Family
-from ...units import enumeration, quote, size
+from ...fix import Advice, Case, Death, Family, Scope, quote, size
+from ...units import enumeration
 from ...unused_objects import unused_objects
 
 _SMALL, _MOST = 0.05, 4  # of the limit; so many are named

@@ -7,8 +7,7 @@ from jupyter_kerneldoctor.recording.events import Child
 from ...code.notebook import Notebook
 from ...examples import MIB
 from ...examples.stuck import child
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote, size
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote, size
 
 _WAYS = {
     "ray": (
@@ -116,8 +115,7 @@ class LessInEachWorker(Fix):
         Case("r = pool.map(f, x)", alive=True),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say it for the library that started the workers."""
+    def propose(self, death: Death) -> Proposals:
         by_scheduler = ("SIGTERM",) if "oom-userspace" in death.likely_causes else ()  # Dask asks them to end
         lost = [one for one in death.recording.children if one.signal in ("SIGKILL", *by_scheduler)]
         if not death.recording.alive or not lost:

@@ -3,10 +3,10 @@ from jupyter_kerneldoctor.recording.events import Stack
 from ...analysis.guilty_statement import keeps_what_grew
 from ...code.size_numbers import SizeNumber, size_numbers
 from ...examples.stuck import own_frame, thread
-from ...fix import Advice, Case, Death, Family
+from ...fix import Advice, Case, Death, Family, quote, size
 from ...place import Place, guilty_place
 from ...texts.allocation_site import needed
-from ...units import enumeration, quote, size, two_digits
+from ...units import enumeration, two_digits
 
 _MOST = 3
 _USED = 0.5  # of the room: what is worked out of it takes room, too

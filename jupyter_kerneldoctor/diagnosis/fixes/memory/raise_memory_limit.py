@@ -1,7 +1,6 @@
 from ...environments import enough_bytes, is_rlimit, round_gib, setting
-from ...fix import Advice, Case, Death, Family
+from ...fix import Advice, Case, Death, Family, size
 from ...texts.allocation_site import needed
-from ...units import size
 
 _ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
 _MORE = " It grew until it was killed: how much more it needs is not known, so begin with twice."

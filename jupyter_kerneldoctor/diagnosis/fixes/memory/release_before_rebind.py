@@ -1,15 +1,14 @@
 import ast
-from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ...code.notebook import Notebook, Scope
+from ...code.notebook import Notebook
 from ...code.origins import all_origins
 from ...code.trees import walk
 from ...edits import insert_before
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.torch import Kind, Tensors
-from ...units import enumeration, quote, size
+from ...units import enumeration
 
 _BUILD = "import torch\ndef build(n):\n    return torch.nn.Sequential(*[torch.nn.Linear(n, n) for _ in range(8)])\n"
 _MAKE = "model = build(4096)\nopt = torch.optim.Adam(model.parameters())"
@@ -75,8 +74,7 @@ class ReleaseBeforeRebind(Fix):
         Case("x = 1", "x = 2", before_mib=900),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Set the names to None before the first of them is bound anew."""
+    def propose(self, death: Death) -> Proposals:
         code, tensors, memory = death.code, Tensors(death.code), death.memory
         cell = code.running_module
         if cell is None or not memory.grew_here:

@@ -1,8 +1,8 @@
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ...case import Ran
-from ...fix import Advice, Case, Death, Family
-from ...units import cell_name, size
+from ...fix import Advice, Case, Death, Family, size
+from ...units import cell_name
 
 _SMALL = 0.1  # of the limit
 _TRAIN = "def train():\n    x = np.ones((7000, 7000))\n    raise ValueError"

@@ -4,11 +4,10 @@ from itertools import chain
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ...case import Ran
-from ...code.scopes import Scope
 from ...code.stores import stores
 from ...code.trees import walk
-from ...fix import Advice, Case, Death, Family
-from ...units import cell_name, size
+from ...fix import Advice, Case, Death, Family, Scope, size
+from ...units import cell_name
 
 _SMALL = 0.1  # of the limit
 _FIT = "model = build(data)\nmodel.fit(x, y)"

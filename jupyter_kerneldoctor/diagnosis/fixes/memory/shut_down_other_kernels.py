@@ -1,6 +1,5 @@
-from ...fix import Advice, Case, Death, Family
+from ...fix import Advice, Case, Death, Family, size
 from ...texts.allocation_site import filled_by_others
-from ...units import size
 
 _LARGE = 0.25  # of the limit
 

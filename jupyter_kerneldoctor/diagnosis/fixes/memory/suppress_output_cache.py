@@ -1,15 +1,13 @@
 import ast
-from collections.abc import Iterator
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ...code.cellsource import parse
-from ...code.notebook import Scope
 from ...edits import Changes, hide_output
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import plural, size
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, size
+from ...units import plural
 
 _SMALL = 0.1  # of the limit
 _LOAD = "import numpy as np\ndef load(): return np.ones(10**8)"
@@ -53,8 +51,7 @@ class SuppressOutputCache(Fix):
         Case(_LOAD, "load()", "load()", cause="segfault", **_kept("Out[2]")),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the semicolon into each cell whose result was kept, and into the one that was about to be."""
+    def propose(self, death: Death) -> Proposals:
         look = next(iter(death.recording.namespaces[-1:]), None)
         kept = [one for one in look.objects if one.hidden and one.name.startswith("Out[")] if look is not None else []
         total, limit = sum(one.bytes for one in kept), death.memory.limit_bytes

@@ -3,10 +3,8 @@ import re
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ...code.notebook import Scope
 from ...examples import MIB
-from ...fix import Advice, Case, Death, Family
-from ...units import quote, size
+from ...fix import Advice, Case, Death, Family, Scope, quote, size
 
 _SMALL = 0.1  # of the limit
 _KEPT = [Namespace(-11.0, 2, (NamedObject("Out[2]", "numpy.ndarray", 600 * MIB, hidden=True),))]

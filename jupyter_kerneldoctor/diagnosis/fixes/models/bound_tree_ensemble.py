@@ -1,9 +1,6 @@
-from collections.abc import Iterator
-
 from ...argument_dicts import entries, give_argument, hidden_arguments
 from ...calls import makers
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _FORESTS = tuple(
     f"sklearn.ensemble.{kind}{what}" for kind in ("RandomForest", "ExtraTrees") for what in ("Classifier", "Regressor")
@@ -86,8 +83,7 @@ class BoundTreeEnsemble(Fix):
         Case("import numpy as np\n" + _FOREST + "X = np.ones((900, 3))", "RandomForestClassifier().fit(X, y)\nload()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Set a depth, where the nodes explain what was missing, as far as the rows are known."""
+    def propose(self, death: Death) -> Proposals:
         if death.code.has_text("return_estimator=True"):  # all of them are kept
             return
         for made, used in makers(death, *_FORESTS):

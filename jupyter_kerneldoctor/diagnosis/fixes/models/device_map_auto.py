@@ -1,6 +1,5 @@
-from ...fix import Advice, Case, Death
+from ...fix import Advice, Case, Death, quote
 from ...frameworks.torch import loaded_networks
-from ...units import quote
 
 _LOAD = "from transformers import AutoModel"
 

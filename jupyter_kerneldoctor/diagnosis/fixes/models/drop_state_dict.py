@@ -1,14 +1,12 @@
 import ast
-from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ...code.trees import unparse
 from ...edits import insert_before
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.checkpoints import loads
-from ...units import quote, size
 from ...unused_objects import unused_objects
 
 _SMALL = 0.05  # of the limit
@@ -55,8 +53,7 @@ class DropStateDict(Fix):
         Case(_NET, "opt.load_state_dict(torch.load('a.pt'))", "y = big(x)", namespaces=_KEPT, before_mib=1300),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Delete the name before this cell, which does not use it."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         module = code.module(code.last) if death.is_of_this_cell else None
         if module is None or not module.body:

@@ -1,15 +1,12 @@
 import ast
 import re
-from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.calls import last_name
 from ...code.literals import number
-from ...code.notebook import Call
 from ...code.origins import Origins
 from ...code.trees import walk
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...units import quote, size
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, quote, size
 
 _MAKERS = (
     *(f"torch.{name}" for name in ("zeros", "ones", "empty", "arange", "rand", "randn", "tril", "triu", "full")),
@@ -78,8 +75,7 @@ class FewerPositions(Fix):
         Case("import torch\nrows = 1_000_000", "x = torch.zeros(rows, 256)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the length, and where it is written."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, *_MAKERS):
             for node in (one for given in call.node.args for one in walk(given)):
                 is_length = isinstance(node, ast.Name | ast.Attribute) and _LENGTH.fullmatch(last_name(node))
@@ -98,7 +94,7 @@ def _is_table(length: ast.expr, call: Call, death: Death) -> bool:
     return length in [*walk(first)] and death.code.has_text(*_OF_PLACES)
 
 
-def _shorter(node: ast.Name | ast.Attribute, call: Call, death: Death) -> Iterator[Proposal]:
+def _shorter(node: ast.Name | ast.Attribute, call: Call, death: Death) -> Proposals:
     found = Origins(death.code).number(node, call.scope)
     length = found[0] if found is not None else death.values.number(node, call.scope)
     if length is None or length < _LARGE:

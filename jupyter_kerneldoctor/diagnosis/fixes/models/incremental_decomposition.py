@@ -1,10 +1,8 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import makers
 from ...edits import Changes, import_as, replace
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _SHARED = ("n_components", "whiten", "copy")  # parameters that both have
 _PCA = "import numpy as np\nfrom sklearn import decomposition\nX = np.random.rand(60_000, 2_000)\n"
@@ -45,8 +43,7 @@ class IncrementalDecomposition(Fix):
         Case("import numpy as np\nfrom sklearn.decomposition import PCA\nX = np.ones((50, 9))", "PCA(2).fit(X)\nf()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Call IncrementalPCA in its place."""
+    def propose(self, death: Death) -> Proposals:
         for made, used in makers(death, "sklearn.decomposition.PCA"):
             given, missing = made.argument("n_components", 0), death.memory.missing_bytes or 0
             plain = all(word.arg in _SHARED for word in made.node.keywords) and len(made.node.args) < 2

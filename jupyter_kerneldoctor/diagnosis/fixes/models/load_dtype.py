@@ -1,11 +1,8 @@
-from collections.abc import Iterator
-
 from ...edits import set_argument
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.gradients import goes_backward
 from ...frameworks.torch import Kind, Tensors
 from ...place import grew_in
-from ...units import quote, size
 
 _MODEL = "import torch\nfrom transformers import AutoModelForCausalLM\n"
 _BF16 = "torch.bfloat16"
@@ -47,8 +44,7 @@ class LoadDtype(Fix):
         Case("from torch import nn", "for x in xs:\n    y = nn.Linear(2, 2)(x)\n    y.mean().backward()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the type into `from_pretrained`; for layers that a cell makes, say how it is set."""
+    def propose(self, death: Death) -> Proposals:
         code, missing = death.code, death.memory.missing_bytes or 0
         for call in code.running.calls("transformers.*") if death.memory.grew_here else ():
             given = call.argument("dtype", "torch_dtype")

@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...edits import set_argument
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.checkpoints import loads
 from ...place import grew_in
-from ...units import quote, size
 
 _SAVED = "import torch\nnet = torch.nn.Linear(9, 9)\n"
 
@@ -49,8 +47,7 @@ class MetaDeviceLoad(Fix):
         Case(_SAVED, "net.load_state_dict(torch.load('a.pt', mmap=True), assign=True)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give both calls their argument."""
+    def propose(self, death: Death) -> Proposals:
         for load, into in loads(death.code, death.code.running) if death.memory.grew_here else ():
             near = [grew_in(death, one.scope.tree.statements[one.node], one.scope) for one in (load, into)]
             if near == [False, False] and not _is_between(death, load.node, into.node):

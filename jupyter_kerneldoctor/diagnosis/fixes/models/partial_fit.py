@@ -1,9 +1,7 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import makers
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 
 _LEARN = tuple(
     f"sklearn.{name}"
@@ -46,8 +44,7 @@ class PartialFit(Fix):
         Case("from sklearn.cluster import MiniBatchKMeans", "MiniBatchKMeans(9).fit(X)\nbig = [0] * 10**10", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the loop down with the user's own names."""
+    def propose(self, death: Death) -> Proposals:
         for made, used in makers(death, *_LEARN):
             function, given = used.node.func, [used.scope.segment(one) for one in used.node.args]
             is_plain = all(isinstance(one, ast.Name | ast.Attribute) for one in used.node.args[:2])

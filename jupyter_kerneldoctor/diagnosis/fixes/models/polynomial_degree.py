@@ -1,10 +1,8 @@
 import math
-from collections.abc import Iterator
 
 from ...calls import makers
 from ...edits import set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _DATA = "import numpy as np\nfrom sklearn.preprocessing import PolynomialFeatures\nX = np.random.rand(5_000, 100)"
 
@@ -57,8 +55,7 @@ class PolynomialDegree(Fix):
         Case(_DATA, "Xp = PolynomialFeatures(3).fit_transform(X)\nbig = [0] * 10**10", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Lower the degree to 2."""
+    def propose(self, death: Death) -> Proposals:
         for made, used in makers(death, "sklearn.preprocessing.PolynomialFeatures"):
             given, data = made.argument("degree", 0), used.argument("X", 0)
             degree = death.values.number(given, made.scope)

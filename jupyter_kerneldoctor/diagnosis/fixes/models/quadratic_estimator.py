@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import makers
-from ...code.notebook import Call
 from ...code.trees import unparse
 from ...edits import Changes, replace
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _NYSTROEM = "from sklearn.kernel_approximation import Nystroem\n\nZ = Nystroem(n_components=100).fit_transform({X})"
 _KMEANS = "from sklearn.cluster import MiniBatchKMeans\n\nlabels = MiniBatchKMeans(n_clusters=10).fit_predict({X})"
@@ -97,8 +94,7 @@ class QuadraticEstimator(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Fit to some of the rows; else name another method."""
+    def propose(self, death: Death) -> Proposals:
         for made, used in makers(death, *_INSTEAD):
             data, missing = used.argument("X", 0), death.memory.missing_bytes or 0
             value = death.values.of(data, used.scope)

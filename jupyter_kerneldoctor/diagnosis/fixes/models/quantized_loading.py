@@ -1,7 +1,6 @@
-from ...fix import Advice, Case, Death
+from ...fix import Advice, Case, Death, quote
 from ...frameworks.torch import loaded_networks
 from ...frameworks.training import trains
-from ...units import quote
 
 _LOAD = "from transformers import AutoModel"
 

@@ -1,13 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at, makers
-from ...code.notebook import Call
 from ...code.trees import unparse
 from ...edits import drop_argument, set_argument, text_of
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.pandas import frame_name
-from ...units import quote
 
 _COLUMNS = "makes a column for each value that occurs, nearly all zeros."
 _MATRIX = (
@@ -92,8 +89,7 @@ class SparseEncoderOutput(Fix):
         Case(_ENCODER + "enc = OneHotEncoder(sparse_output=False)\nother = make()", "other.fit(df)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Ask for a sparse table."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, "pandas.get_dummies"):
             if call.is_written_out and call.argument("sparse", 5) is None:
                 why = f"{quote(call.text)} {_COLUMNS} With `sparse=True` only the ones take memory."

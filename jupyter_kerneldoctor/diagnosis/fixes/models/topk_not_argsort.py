@@ -1,14 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import nodes_at
-from ...code.scopes import Scope
 from ...code.trees import unparse
 from ...edits import replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.sorted_tensors import sorted_tensor
 from ...frameworks.torch import Tensors
-from ...units import quote, size
 
 _TABLE = 2  # dimensions, so that the second is the last
 _FEW = 10  # which every row has that is worth sorting
@@ -65,8 +62,7 @@ class TopkNotArgsort(Fix):
         Case(_NET, "order = scores.argsort(dim=1)[:, :10]\nbig = [0] * 10**10", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put `topk` in the place of the sort and its slice."""
+    def propose(self, death: Death) -> Proposals:
         tensors, missing = Tensors(death.code), death.memory.missing_bytes or 0
         for node, scope in nodes_at(death, ast.Subscript) if tensors.in_use else ():
             match node:

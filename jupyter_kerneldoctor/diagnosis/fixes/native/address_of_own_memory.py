@@ -1,7 +1,4 @@
-from collections.abc import Iterator
-
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _SNIPPET = (
     "buffer = ctypes.create_string_buffer(64)  # memory that lives as long as this name\n"
@@ -32,8 +29,7 @@ class AddressOfOwnMemory(Fix):
         Case("import ctypes\nx = [1]\np = id(x) + 8", "ctypes.string_at(p)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the call, and the number that is no address."""
+    def propose(self, death: Death) -> Proposals:
         for call, address in death.raw_addresses:
             if address:
                 place = death.code.place_of(call.node, call.scope)

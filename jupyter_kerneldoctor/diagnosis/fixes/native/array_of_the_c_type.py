@@ -1,13 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import native_calls
-from ...code.notebook import Call, Notebook
+from ...code.notebook import Notebook
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...edits import Changes, set_argument
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _TYPES = {
     **{f"ctypes.c_{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -59,8 +56,7 @@ class ArrayOfTheCType(Fix):
         Case("lib.f(x.ctypes.data_as(P))"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the arrays of another type, and where they are made."""
+    def propose(self, death: Death) -> Proposals:
         for call in native_calls(death):
             for given in call.node.args:
                 match given:

@@ -1,9 +1,7 @@
 import ast
 import re
-from collections.abc import Iterator
 
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _BORROWED = frozenset(
     {"PyDict_GetItem", "PyDict_GetItemString", "PyDict_GetItemWithError", "PyDict_SetDefault", "PyList_GetItem"}
@@ -58,8 +56,7 @@ class BorrowedReferences(Fix):
         Case("import fast", "fast.run()", cause="abort"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the function that lends; else say how the extension is found."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         is_object = code.has_text("py_object") and not code.has_text("IncRef")
         for module in code.mentioning(*_BORROWED) if is_object else ():

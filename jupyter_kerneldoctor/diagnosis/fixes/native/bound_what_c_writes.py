@@ -1,13 +1,10 @@
 import ast
 import re
-from collections.abc import Iterator
 
 from ...calls import native_calls
-from ...code.notebook import Call, Scope
 from ...code.trees import unparse
 from ...edits import Changes, indent_unit, replace_by_lines
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _WRITERS = frozenset({"strcpy", "strcat", "sprintf", "gets", "memcpy", "memmove", "strncpy", "readinto"})
 _GIVES_BACK = re.compile(
@@ -112,8 +109,7 @@ class BoundWhatCWrites(Fix):
         Case("x = [0] * 10**9", cause="oom-cgroup"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the last call of such a function; else say how the write is found."""
+    def propose(self, death: Death) -> Proposals:
         is_damaged, is_twice = death.causes[0].id == "heap-corruption", "double free" in death.text
         is_overrun = is_damaged and _OVERRUN.search(death.text) is not None
         calls = list(native_calls(death, anywhere=is_overrun))
@@ -136,7 +132,7 @@ class BoundWhatCWrites(Fix):
             yield Proposal((), _SOMEWHERE, title="Find the call that writes beyond its memory", snippet=_CHECKED)
 
 
-def _given_back(call: Call, freed: list[Call], *, is_twice: bool) -> Iterator[Proposal]:
+def _given_back(call: Call, freed: list[Call], *, is_twice: bool) -> Proposals:
     target = call.node.args[-1]
     place, title = call.scope.segment(target), "Give memory back only once, and only what the library gave"
     why = _TWICE.format(call=quote(call.text))

@@ -1,12 +1,10 @@
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 
-from ...code.notebook import Scope
 from ...code.trees import unparse
 from ...edits import Changes
 from ...edits import replace as put
-from ...fix import Advice, Case, Death, Proposal
+from ...fix import Advice, Case, Death, Proposals, Scope
 
 _COMPILED = "import numpy as np\nfrom numba import njit\n@njit\ndef fill(a, n):\n    for i in range(n): a[i] = i"
 _COMPILERS = ("numba.jit", "numba.njit", "numba.vectorize", "numba.guvectorize")
@@ -59,8 +57,7 @@ class BoundscheckNumba(Advice):
         Case(_COMPILED, "fill(a, 9)", cause="oom-cgroup"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give the compiled functions that ran the check."""
+    def propose(self, death: Death) -> Proposals:
         ran = [scope for scope in death.code.running.functions if _decorator(scope, death) is not None]
         edits = tuple(change for scope in ran for change in _checked(scope, death))
         for one in super().propose(death):

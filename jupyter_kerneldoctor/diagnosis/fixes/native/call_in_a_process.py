@@ -1,8 +1,6 @@
 import ast
-from collections.abc import Iterator
 
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _ENDS = frozenset({"os.abort", "os.kill", "os.killpg", "signal.raise_signal", "faulthandler._sigsegv"})
 _NATIVE_NOWHERE = ("builtins.", "time.", "gc.", "threading.")
@@ -54,8 +52,7 @@ class CallInAProcess(Fix):
         Case("import geo", "index = geo.Index()\nindex.build(x)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the call of the line that crashed."""
+    def propose(self, death: Death) -> Proposals:
         if death.background is not None or any(
             map(death.code.imports, ("torch", "tensorflow", "jax", "PyQt5", "PySide6", "cv2", "vtk"))
         ):

@@ -1,9 +1,7 @@
 import re
-from collections.abc import Iterator
 
 from ...calls import native_calls
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<kind>[\w:]{1,100})")
 _OF_SIZES = ("std::length_error", "std::bad_array_new_length", "std::bad_alloc", "std::out_of_range")
@@ -51,8 +49,7 @@ class CatchInCpp(Fix):
         Case("import ctypes\nlib = ctypes.CDLL('x')", "lib.f(1)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the exception and the last call that may have thrown it."""
+    def propose(self, death: Death) -> Proposals:
         thrown = _THROWN.search(death.text)
         for call in list(native_calls(death))[-1:] if thrown is not None else ():
             kind = thrown["kind"] if thrown is not None else ""

@@ -3,8 +3,7 @@ import ast
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ...code.trees import walk
-from ...fix import Advice, Case, Death
-from ...units import quote, size
+from ...fix import Advice, Case, Death, quote, size
 
 _ALLOCATORS = ("malloc", "calloc", "realloc", "aligned_alloc", "valloc")
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None); libc.malloc.restype = ctypes.c_void_p"

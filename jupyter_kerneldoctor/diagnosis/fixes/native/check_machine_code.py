@@ -1,11 +1,9 @@
 import ast
 
 from ...code.literals import number
-from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...code.trees import unparse
-from ...fix import Advice, Case, Death
-from ...units import quote
+from ...fix import Advice, Call, Case, Death, quote
 
 _EXECUTE = 4  # mmap(2): PROT_EXEC
 _WORDS = ("CFUNCTYPE", "PYFUNCTYPE", "addressof", "from_buffer")

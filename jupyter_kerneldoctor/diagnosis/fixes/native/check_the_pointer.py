@@ -1,13 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import native_calls
-from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...edits import Changes, indent_unit, insert_after, insert_before
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _TABLE = (
     "import ctypes\nlib = ctypes.CDLL('./t.so')\nlib.find.restype = ctypes.c_void_p\nlib.find.argtypes = []\n"
@@ -56,8 +53,7 @@ class CheckThePointer(Fix):
         Case(_TABLE + _GET, "get(b'x')", cause="abort"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the function that may have returned NULL."""
+    def propose(self, death: Death) -> Proposals:
         for call in native_calls(death):
             for given in call.node.args:
                 maker = _maker(given, call, death)

@@ -1,10 +1,8 @@
 import ast
 import re
-from collections.abc import Iterator
 
 from ...edits import Changes, replace
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _FLAG = re.compile(r"-m(?:arch|cpu)=(?!native\b|x86-64\b)[\w.+-]+|-m(?:avx512\w*|fma4|xop)\b")
 _BUILD = (
@@ -39,8 +37,7 @@ class CompileForThisCpu(Fix):
         Case("FLAGS = '-march=bdver2'", "f(1)", cause="segfault"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the flag, and put another in its place where it stands in a text of Python."""
+    def propose(self, death: Death) -> Proposals:
         for index in death.code.with_text("-m"):
             source = death.code.source(index)
             if (found := _FLAG.search(source)) is None:

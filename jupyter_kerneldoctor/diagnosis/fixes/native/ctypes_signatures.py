@@ -1,15 +1,13 @@
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...calls import library_of
-from ...code.notebook import Notebook, Scope
+from ...code.notebook import Notebook
 from ...code.origins import all_origins
 from ...code.raw_addresses import RAW
 from ...examples import cell_file, crash_report
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ._own_library import as_written, declared
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
@@ -121,8 +119,7 @@ class CtypesSignatures(Fix):
         Case("import ctypes", "ctypes.string_at(0)", cause="oom-cgroup"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write down the declarations of the last call that may have been running."""
+    def propose(self, death: Death) -> Proposals:
         code, is_damaged = death.code, death.causes[0].id == "heap-corruption"
         if is_damaged and "double free" in death.text:
             return  # the address was whole: it was right the first time

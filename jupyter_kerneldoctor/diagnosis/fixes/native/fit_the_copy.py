@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...code.trees import walk
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _SIZES = {"ctypes.memmove": 2, "ctypes.memset": 2, "ctypes.string_at": 1}
 """Which argument says how many bytes; what stands before it are addresses."""
@@ -56,8 +53,7 @@ class FitTheCopy(Fix):
         Case("def memset(p, c, n): pass", "memset(buf, 0, 9)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the check in front of the call."""
+    def propose(self, death: Death) -> Proposals:
         for call in death.code.running.calls(*_SIZES):
             given = call.node.args
             if len(given) <= _SIZES[call.name] or not death.is_at_crash(call.node, call.scope):

@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...code.trees import unparse
 from ...edits import replace
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _VIEWS = ("numpy.ctypeslib.as_array", "pyarrow.foreign_buffer")
 _CHECK = (
@@ -51,8 +48,7 @@ class FitTheView(Fix):
         Case("import numpy as np\na = np.ctypeslib.as_array(buffer)", "lib.run(a)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the newest view of an address."""
+    def propose(self, death: Death) -> Proposals:
         for call in death.code.calls(*_VIEWS):
             is_arrow = call.name == "pyarrow.foreign_buffer"
             given = call.argument("size" if is_arrow else "shape", 1)

@@ -1,10 +1,8 @@
 import ast
 
 from ...code.notebook import Notebook
-from ...code.scopes import Scope
 from ...code.trees import unparse, walk
-from ...fix import Advice, Case, Death
-from ...units import quote
+from ...fix import Advice, Case, Death, Scope, quote
 
 _ADDRESSES = ("ctypes.addressof", "ctypes.cast", "numpy.ctypeslib.as_array", "ctypes.c_void_p")
 _OWNERS = ("mmap.mmap", "multiprocessing.shared_memory.SharedMemory", "ctypes.create_string_buffer", "ctypes.c_char")

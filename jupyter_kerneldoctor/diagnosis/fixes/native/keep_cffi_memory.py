@@ -1,10 +1,7 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import given_to, plain_names
-from ...code.scopes import Scope
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _LOAD = (
     "from cffi import FFI\nffi = FFI()\ndef load(n):\n    rec = ffi.new('rec_t *')\n    data = ffi.new('double[]', n)\n"
@@ -38,8 +35,7 @@ class KeepCffiMemory(Fix):
         Case(_LOAD.replace("ffi.new('double[]', n)", "n"), "rec = load(9)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name what was not kept, and the struct that is returned."""
+    def propose(self, death: Death) -> Proposals:
         for scope in death.code.scopes_mentioning("ffi", "FFI"):
             lost = {} if scope.is_cell else _stored_only(scope)
             if lost:

@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import native_calls
-from ...code.notebook import Call
 from ...edits import Changes, import_as, insert_before, wrap
 from ...examples import cell_file, crash_report
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _POOLS = ("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool", "threading.Thread")
 _SMOOTH = "import ctypes\nlib = ctypes.CDLL('./smooth.so')\ndef smooth(x):\n    return lib.smooth(x)"
@@ -50,8 +47,7 @@ class LockAroundC(Fix):
         Case(_SMOOTH.replace("CDLL", "PyDLL"), _MAPS, crash=_IN_A_THREAD, signal="SIGABRT"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Hold a lock around the call that crashed."""
+    def propose(self, death: Death) -> Proposals:
         threads = any(death.code.calls(*_POOLS))
         for call in native_calls(death) if threads and death.background is not None else ():
             owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None

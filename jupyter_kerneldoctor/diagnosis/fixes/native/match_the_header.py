@@ -3,8 +3,7 @@ import re
 from collections.abc import Iterator
 
 from ...code.trees import unparse
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _POINTERS = re.compile(r"\b(?:c_char_p|c_wchar_p|c_void_p|POINTER|py_object)\b")
 _TM = "import ctypes\nclass Tm(ctypes.Structure):\n    _fields_ = [('sec', ctypes.c_int), ('tm_zone', ctypes.c_char_p)]"
@@ -36,8 +35,7 @@ class MatchTheHeader(Fix):
         Case("tm = lib.now().contents\nprint(tm.tm_zone)", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the Structure whose pointer was read."""
+    def propose(self, death: Death) -> Proposals:
         read = {
             node.attr
             for scope in death.code.running

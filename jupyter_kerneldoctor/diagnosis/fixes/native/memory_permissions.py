@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...code.trees import unparse
 from ...edits import import_as, replace, set_argument
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _WRITE, _EXECUTE = 2, 4  # mmap(2): PROT_WRITE, PROT_EXEC
 _CODE = "import ctypes, mmap\nm = mmap.mmap(-1, 4096)\nm.write(code)"
@@ -51,8 +48,7 @@ class MemoryPermissions(Fix):
         Case(_OWN.format(3), _FILL),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Add the permission that is missing."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         if any(code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")):
             for call in code.calls("mmap.mmap"):

@@ -3,8 +3,8 @@ from pathlib import PurePosixPath
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
-from ...fix import Advice, Case, Death
-from ...units import enumeration, quote
+from ...fix import Advice, Case, Death, quote
+from ...units import enumeration
 
 _SAID = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\n"
 _RUNTIME = re.compile(r"lib(i?omp\d*|gomp)\b")

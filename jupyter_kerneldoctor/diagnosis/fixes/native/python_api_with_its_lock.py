@@ -2,11 +2,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...edits import replace
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _OF_PYTHON = re.compile(r"_?Py(?:[A-Z]\w*|_(?!GetVersion|IsInitialized|GetPlatform|GetCopyright|GetCompiler)\w+)")
 """Names of Python's C API (c-api, "Introduction"), but for the few functions that need no lock."""
@@ -51,8 +49,7 @@ class PythonApiWithItsLock(Fix):
         Case("import ctypes\nlib = ctypes.CDLL('./a.so')", "lib.make(0)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take PyDLL for the library of the call."""
+    def propose(self, death: Death) -> Proposals:
         for call in _calls(death):
             owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else call.node.func
             for one, where in all_origins(owner, call.scope, death.code):

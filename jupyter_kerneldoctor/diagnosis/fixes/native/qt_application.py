@@ -1,9 +1,7 @@
 import re
-from collections.abc import Iterator
 
 from ...edits import Changes, import_as, insert_before
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _SAID = re.compile(r"Q(?P<what>\w{1,60}): Must construct a Q(?P<kind>Gui|Core)?Application before a Q\w+")
 _BINDINGS = ("PyQt5", "PyQt6", "PySide6", "PySide2")
@@ -36,8 +34,7 @@ class QtApplication(Fix):
     ]
     SILENT = [Case("import PyQt5", output="ASSERT: index < size\n")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Make it at the top of the cell that was running."""
+    def propose(self, death: Death) -> Proposals:
         found = _SAID.search(death.text)
         if found is None:
             return

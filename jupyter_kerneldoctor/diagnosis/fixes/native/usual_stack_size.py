@@ -1,8 +1,5 @@
-from collections.abc import Iterator
-
 from ...edits import replace
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _SMALL = "import threading\nthreading.stack_size(64 * 1024)  # many"
 
@@ -34,8 +31,7 @@ class UsualStackSize(Fix):
         Case(_SMALL, "read_all()", cause="segfault"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Set the usual size where a small one was set."""
+    def propose(self, death: Death) -> Proposals:
         if (small := death.small_stacks) is not None:
             where = death.code.cell_name(small.cell)
             why = (

@@ -1,8 +1,5 @@
-from collections.abc import Iterator
-
 from ...code.cellsource import line_of
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 
 class AnswerTheProgram(Fix):
@@ -25,8 +22,7 @@ class AnswerTheProgram(Fix):
         Case("!ls\nq.get()", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the line, and write it with its answers."""
+    def propose(self, death: Death) -> Proposals:
         busy, line = death.busy_cell, death.causes[0].line
         if death.cell is None or line is None or (busy is not None and busy.asks_s is None):
             return

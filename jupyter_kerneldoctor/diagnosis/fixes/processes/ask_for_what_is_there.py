@@ -1,10 +1,7 @@
-from collections.abc import Iterator
-
 from ...analysis.cluster_tasks import wanted_resources
 from ...analysis.library_waits import library_wait
 from ...examples.stuck import at_work, child_state, frame, stuck_in
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _IN_GET = frame("ray/_private/worker.py", "get_objects", library=True)
 _ASKS = "@ray.remote(num_gpus=1)\ndef f(x): ...\nray.get(f.remote(1))"
@@ -41,8 +38,7 @@ class AskForWhatIsThere(Fix):
     ]
     SILENT = [Case("import ray", _ASKS)]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Quote what is asked for."""
+    def propose(self, death: Death) -> Proposals:
         look = death.look
         wanted = None if look is None else wanted_resources(death.recording, look.stuck.children)
         if look is None or wanted is None or library_wait(look.main.frames) != "cluster":

@@ -1,12 +1,10 @@
 import ast
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from ...code.cellfiles import user_line
 from ...examples.stuck import frame, look
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _ASYNC = "async def read(q):\n    return q.get()\nawait read(q)"
 _STUCK: dict[str, Any] = {"cause": "hang", "line": 2}
@@ -49,8 +47,7 @@ class AwaitInCoroutines(Fix):
     ]
     SILENT = [Case("q.get()", **{**_STUCK, "line": 1}, stuck=[look("q.get()", 1, _GETS, waits_in="futex_wait_queue")])]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the form that can be awaited."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         place = None if still is None else still.place
         cell = death.frames.cell_of(place) if place is not None else None

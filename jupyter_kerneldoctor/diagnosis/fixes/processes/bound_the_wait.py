@@ -1,12 +1,11 @@
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from ...analysis.stuck_cell import StuckCell
 from ...examples.stuck import frame, look, thread
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote, statement
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...units import statement
 
 _EVENT = "waits for something that is to be told, and nobody tells it."
 _WAYS = (
@@ -193,8 +192,7 @@ class BoundTheWait(Fix):
         _hangs("x = ray.get(tasks)", "", frame("ray/_private/worker.py", "get_objects", library=True)),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say what ends a wait of this kind."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         if still is not None and still.main.needs_an_event:
             yield from _awaited(still, death)
@@ -210,7 +208,7 @@ class BoundTheWait(Fix):
                 return
 
 
-def _awaited(still: StuckCell, death: Death) -> Iterator[Proposal]:
+def _awaited(still: StuckCell, death: Death) -> Proposals:
     """Say what ends an `await` in the event loop of the cells."""
     cell, line = still.recording.running_cell, still.line
     if cell is None or line is None:

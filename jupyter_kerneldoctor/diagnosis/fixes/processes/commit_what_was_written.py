@@ -1,14 +1,11 @@
 import ast
-from collections.abc import Iterator
 from typing import Any
 
-from ...code.notebook import Call
 from ...code.open_writes import open_write
 from ...code.origins import all_origins
 from ...edits import insert_after
 from ...examples.stuck import look
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _OPEN = (
     "import sqlite3\nmine, other = sqlite3.connect('a.db'), sqlite3.connect('a.db', timeout=900)",
@@ -47,8 +44,7 @@ class CommitWhatWasWritten(Fix):
         Case(*_OPEN, "q.get()", stuck=[look("q.get()", 1, waits_in="futex_wait_queue")]),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Commit after the write that was left open."""
+    def propose(self, death: Death) -> Proposals:
         write, still = open_write(death.code), death.stuck_cell
         if write is None or still is None or still.main.kind != "sleep" or death.causes[0].id != "hang":
             return

@@ -1,12 +1,10 @@
 import ast
 import re
-from collections.abc import Iterator
 
 from ...code.origins import all_origins
 from ...examples.stuck import frame, look
-from ...fix import Case, Death, Fix, Proposal
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 from ...pasted_commands import shell_word
-from ...units import quote
 
 _BUILDS = ("torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline")
 _BY_EXISTENCE = re.compile(r"baton|(?:^|/)lockfile/|_soft")
@@ -38,8 +36,7 @@ class DeleteStaleLock(Fix):
     ]
     SILENT = [Case("q.get()", line=1, stuck=[look("q.get()", 1)])]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the file where the call tells it, else how to find it."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         if still is None or not any(_BY_EXISTENCE.search(one.short_file) for one in still.main.frames):
             return

@@ -1,11 +1,10 @@
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from ...examples.stuck import frame, look, own_frame, thread
-from ...fix import Case, Death, Fix, Proposal
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.end_marks import leave_at_none, mark_for_each, marks_put, reader_at
-from ...units import plural, quote
+from ...units import plural
 
 _GETS = re.compile(r"(?<![\w.])([\w.]+)\.get\(")
 _READS = "def work(q):\n    while True:\n        x = q.get()\n        if x is None: break\n        f(x)"
@@ -56,8 +55,7 @@ class EndMarkForEach(Fix):
         Case("t.join()", line=1, stuck=[look("t.join()", 1)]),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Count the threads that wait, and the marks that were put in."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         if still is None or not still.main.waits_for_threads:
             return

@@ -1,5 +1,4 @@
 import ast
-from collections.abc import Iterator
 from typing import Any
 
 from ...code.endless_loops import EndlessLoop
@@ -7,8 +6,7 @@ from ...code.origins import all_origins
 from ...code.trees import unparse
 from ...edits import Changes, indent_unit, insert_after, insert_before, replace
 from ...examples.stuck import at_work, stuck_in
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _TITLES = {
     "unchanged": "Change in each round what the loop asks",
@@ -92,8 +90,7 @@ class EndTheLoop(Fix):
         _busy("x = 0.0\nwhile x != 1.0:\n    x += 0.25", 3),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say why the loop does not end, and change it where that is clear."""
+    def propose(self, death: Death) -> Proposals:
         loop = death.endless_loop
         if loop is not None and death.failed_thread is None:
             why = f"{quote(loop.head)}: {loop.why}."

@@ -1,12 +1,10 @@
-from collections.abc import Iterator
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import ThreadError
 
 from ...code.calls import last_name
 from ...examples.stuck import frame, look, own_frame
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _TO_A_QUEUE = (
     "def {function}({own}*given):\n    try:\n        ...\n    except Exception as error:\n"
@@ -56,8 +54,7 @@ class HandOnTheError(Fix):
     ]
     SILENT = [_case(_READS, 2, frame("threading.py", "wait"), frame("queue.py", "get"), failed=False)]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the two ways, for a queue and for all else."""
+    def propose(self, death: Death) -> Proposals:
         failed, still = death.failed_thread, death.stuck_cell
         if failed is None or still is None:
             return

@@ -2,12 +2,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ...code.scopes import Scope
 from ...code.trees import unparse
 from ...edits import Changes, indent, remove, replace
 from ...examples.stuck import look
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _TAKES = re.compile(r"^(?:([\w.]+)\.acquire\(\)$|with ([\w.]+)(?=:))")
 _PAY = (
@@ -56,8 +54,7 @@ class HoldTheLockWith(Fix):
         _case(_PAY.replace("self.lock.acquire()", "q.get()")),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put all pairs of this lock into with blocks."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         waits = () if still is None else (one for one in (still.main, *still.others) if one.kind == "lock")
         found = next((found for one in waits if (found := _TAKES.match(one.code.strip()))), None)

@@ -1,5 +1,4 @@
-from ...fix import Advice, Case, Death
-from ...units import quote
+from ...fix import Advice, Case, Death, quote
 
 
 class InterruptAndInspect(Advice):

@@ -1,6 +1,5 @@
 import ast
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from jupyter_kerneldoctor.recording.events import Frame
@@ -12,8 +11,7 @@ from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...endless_wait import failed_workers
 from ...examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, look, own_frame, thread
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")
 _LOCK = re.compile(r"with\s+([\w.]+)|(?<![\w.])([\w.]+)\.acquire")
@@ -134,8 +132,7 @@ class LetTheWaitEnd(Fix):
         _hangs("q = queue.Queue()", "q.join()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say what comes first, for the first of these that fits."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         found = still and (_of_both(still) or _of_stacks(still) or _of_a_pool(death.code))
         if found:

@@ -2,11 +2,9 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import makers
-from ...code.notebook import Call
 from ...code.origins import Origins
 from ...edits import replace, set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...workers import workers_bytes, workers_that_fit
 
 _MAKERS = {
@@ -79,8 +77,7 @@ class LimitParallelJobs(Fix):
         Case("from joblib import Parallel", "Parallel(n_jobs=8, prefer='threads')(tasks)", children_mib=1500),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a smaller number where it is written, or give the call one."""
+    def propose(self, death: Death) -> Proposals:
         held, origins = workers_bytes(death), Origins(death.code)
         for call, word, position in _starting(death) if held else ():
             given = call.argument(word) if position is None else call.argument(word, position)

@@ -3,11 +3,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...calls import library_of
-from ...code.notebook import Call
 from ...edits import set_argument
 from ...examples.stuck import frame, look
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "request")
 _PLACES: dict[str, int | None] = {
@@ -65,8 +63,7 @@ class LimitTheRequest(Fix):
         Case("import requests\nrequests.get(url)", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Set a limit in the calls that may be waiting."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         if still is None or still.main.kind not in ("input", "unknown", "lock"):
             return

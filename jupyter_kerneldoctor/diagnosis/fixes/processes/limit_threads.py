@@ -1,15 +1,12 @@
 import ast
-from collections.abc import Iterator
 from dataclasses import replace as with_
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
-from ...code.notebook import Call
 from ...code.origins import Origins
 from ...edits import Changes, replace
-from ...fix import Advice, Case, Death, Proposal
-from ...units import size
+from ...fix import Advice, Call, Case, Death, Proposals, size
 
 _LOOP = "import threading\nfor u in urls: threading.Thread(target=get, args=(u,)).start()"
 _POOL = (
@@ -105,8 +102,7 @@ class LimitThreads(Advice):
     ]
     SILENT = [Case(_LOOP, cause="fd-limit"), Case(_LOOP, cause="allocation-refused")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Lower the numbers that cells give, where they do."""
+    def propose(self, death: Death) -> Proposals:
         lacks_stack = death.incident is not None and death.incident.kind == "no-threads"
         if not lacks_stack and "thread-limit" not in death.likely_causes:
             return

@@ -1,7 +1,6 @@
 import re
 
-from ...fix import Advice, Case, Death
-from ...units import quote
+from ...fix import Advice, Case, Death, quote
 
 _LOCK = (
     "import threading\nlock = threading.Lock()\n\nwith lock:  # around each use of {library}, in every thread\n    ..."

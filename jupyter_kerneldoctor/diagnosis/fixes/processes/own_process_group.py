@@ -1,9 +1,7 @@
 """`own-process-group`: a child that is killed with its group, and not with the kernel."""
 
-from collections.abc import Iterator
-
 from ...edits import set_argument
-from ...fix import Case, Death, Fix, Proposal
+from ...fix import Case, Death, Fix, Proposal, Proposals
 
 _STOPS = """\
 import os, signal, subprocess
@@ -52,8 +50,7 @@ class OwnProcessGroup(Fix):
     ]
     SILENT = [Case("import os\nos.kill(os.getpid(), 9)")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give every child a group of its own."""
+    def propose(self, death: Death) -> Proposals:
         if not death.aims_at("group"):
             return
         if death.cell is not None and death.cell.source.lstrip().startswith(_SCRIPTS):

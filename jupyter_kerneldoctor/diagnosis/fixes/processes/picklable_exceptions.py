@@ -1,13 +1,11 @@
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from ...code.lossy_exceptions import lossy_exception
 from ...edits import indent_unit, insert_before
 from ...examples.stuck import IN_MAP, frame, look, thread
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _LOOPS = tuple(
     thread(frame("multiprocessing/pool.py", name), waits_in="futex_wait_queue", main=False)
@@ -57,8 +55,7 @@ class PicklableExceptions(Fix):
     ]
     SILENT = [Case(_OWN, "f(x)", line=1), Case(_OWN, _MAPS, line=1, stuck=[_STUCK])]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Tell pickle how the exceptions of the cells are made; else say how that is tried."""
+    def propose(self, death: Death) -> Proposals:
         still, busy = death.stuck_cell, death.busy_cell
         is_lost = still is not None and still.lost_its_results
         if not is_lost and (busy is None or busy.waits_for_idle_workers_s is None):

@@ -1,13 +1,10 @@
 import ast
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from ...code.notebook import Call
 from ...edits import Changes, set_argument
 from ...examples.stuck import child_state, look
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _PIPE = "subprocess.PIPE"
 _READS = re.compile(r"\.(stdout|stderr)\b")
@@ -61,8 +58,7 @@ class ReadBothPipes(Fix):
         _case("import subprocess", "subprocess.run(c)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the pipe that nobody reads meanwhile."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         read = None if still is None else _READS.search(still.main.code)
         if still is None or read is None or still.main.kind != "pipe":

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from ...code.trees import unparse
 from ...edits import import_as, replace
 from ...examples.stuck import look
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _TAKEN = re.compile(r"\bwith\s+([\w.]+)\s*[:,]|(?<![\w.])([\w.]+)\.acquire\(")
 _LOCKED = "import threading\nlock = threading.Lock()\n"
@@ -50,8 +49,7 @@ class ReentrantLock(Fix):
         _hangs(_LOCKED.replace("Lock", "RLock"), _TWICE, line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Make another kind of lock where the one that is waited for is made."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         if still is None or still.holder is None or "already holds" not in still.holder:
             return

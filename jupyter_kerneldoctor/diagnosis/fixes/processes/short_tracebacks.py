@@ -1,7 +1,5 @@
-from collections.abc import Iterator
-
 from ...examples.stuck import at_work, frame
-from ...fix import Case, Death, Fix, Proposal
+from ...fix import Case, Death, Fix, Proposal, Proposals
 
 _DEEP = "import sys\nsys.setrecursionlimit(10**6)"
 
@@ -30,8 +28,7 @@ class ShortTracebacks(Fix):
     ]
     SILENT = [Case(_DEEP, "q.get()")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show both, for before the cell is run again."""
+    def propose(self, death: Death) -> Proposals:
         if death.busy_cell is None or death.busy_cell.formats_traceback_s is None:
             return
         yield Proposal(

@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 from ...code.calls import plain_names
 from ...code.ending_calls import EndingCall
 from ...code.process_loops import is_of_a_port, sent_to_found, target_of
-from ...code.scopes import Scope
 from ...code.trees import unparse, walk
 from ...edits import Changes, EditRefusedError, import_as, indent_unit, insert_before
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _LOOP = "import os, psutil\nfor p in psutil.process_iter():\n    if 'python' in p.name():\n        p.kill()"
 _PORT = (
@@ -59,8 +57,7 @@ class SpareTheOwnProcess(Fix):
         Case(_LOOP.replace("if", "if p.pid != os.getpid() and")),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Have the loop leave the kernel out; for a command show the loop."""
+    def propose(self, death: Death) -> Proposals:
         for call in (one for one in death.calls if one.aim == "all"):
             scopes = () if call.place is None else death.code.scopes(call.place[0])
             if _frees_a_port(call, scopes, death):

@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.notebook import Notebook
 from ...code.trees import unparse
-from ...fix import Case, Death, Fix, Proposal
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.forked_workers import forked_workers, functions_given, in_threads, spawned
-from ...units import quote
 
 _MODULE_FORM = (
     "# workers.py, a file beside the notebook:\n{define}\n    ...  # the function, with its imports\n\n"
@@ -61,8 +59,7 @@ class SpawnNotFork(Fix):
         Case("import multiprocessing as mp\ndef f(x): pass", "mp.Pool(2).map(f, x)", cause="hang"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Change how the pool or process of the running cell is made, and the context it comes from."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         given = functions_given(code)
         own = [name for name, is_own in given if is_own]

@@ -1,9 +1,8 @@
 import ast
 
 from ...code.trees import unparse
-from ...fix import Advice, Case, Death
+from ...fix import Advice, Case, Death, quote
 from ...frameworks.forked_workers import given_to_workers
-from ...units import quote
 
 _SPAWN = "import multiprocessing as mp\nctx = mp.get_context('spawn')\n"
 

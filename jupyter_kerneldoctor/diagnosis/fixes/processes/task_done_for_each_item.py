@@ -1,13 +1,11 @@
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from ...analysis.last_look import written
 from ...analysis.stuck_cell import StuckCell
 from ...examples.stuck import frame, look
-from ...fix import Case, Death, Fix, Proposal
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.queue_readers import goes_on_after_an_error
-from ...units import quote
 
 _AWAITED = re.compile(r"await\s+([\w.]+)\.join\(\)")
 _JOINED = re.compile(r"(?<![\w.])([\w.]+)\.join\(")
@@ -69,8 +67,7 @@ class TaskDoneForEachItem(Fix):
         Case("q.get()", **_JOIN, stuck=[look("q.get()", 1, frame("queue.py", "get"))]),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the queue, and put the work on an item into a try statement."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         joined = None if still is None else _joined(still)
         if still is None or joined is None:

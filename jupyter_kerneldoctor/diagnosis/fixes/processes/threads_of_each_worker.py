@@ -1,10 +1,8 @@
-from collections.abc import Iterator
 from typing import Any
 
 from ...edits import set_argument
 from ...examples.stuck import child_state, frame, look, own_frame
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
 _LOADERS = ("torch.utils.data.DataLoader",)
 _READ = (
@@ -55,8 +53,7 @@ class ThreadsOfEachWorker(Fix):
     FIRES = [_stuck()]
     SILENT = [Case(_IMPORTED, _LOOP, line=1), Case(_IMPORTED, _READ, _LOOP, cause="oom-cgroup")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Load in the kernel's process, and show how each worker gets a pool of its own."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         waiting = [one.waiting for one in still.blocked_forks] if still is not None else []
         if not any(one.waits_for_threads for one in waiting):

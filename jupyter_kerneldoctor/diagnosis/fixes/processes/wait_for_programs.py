@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import last_name
-from ...code.notebook import Call
 from ...edits import insert_after
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
 _WAITS = ("wait", "communicate", "poll", "terminate", "kill")
 _PACK = "import subprocess\ndef pack(path):\n    p = subprocess.Popen(['gzip', path])\n    jobs.append(p)"
@@ -46,8 +43,7 @@ class WaitForPrograms(Fix):
         Case("import subprocess", "for p in ps:\n    with subprocess.Popen(p) as run: use(run)", alive=True),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Wait behind the call; show how a few run at the same time."""
+    def propose(self, death: Death) -> Proposals:
         made = list(death.code.running.calls("subprocess.Popen"))
         asks = (last_name(call.func) for scope in death.code.running for call in scope.calls)
         if any(name in _WAITS for name in asks):

@@ -3,13 +3,10 @@ from collections.abc import Iterator
 from dataclasses import replace as changed
 
 from ...code.attributes import Origin
-from ...code.notebook import Call
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...edits import Changes, import_as, insert_before, replace
 from ...examples.stuck import frame, look, thread
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _TELLS = frozenset({"put_nowait", "set", "set_result", "set_exception", "cancel"})
 _THREADS = ("threading", "ThreadPoolExecutor", "run_in_executor", "to_thread")
@@ -57,8 +54,7 @@ class WakeTheLoop(Fix):
         _case(_FILLS, _READS.replace("asyncio.Queue()", "janus.Queue()")),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the call that does not wake the loop."""
+    def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         if still is None or not still.main.needs_an_event or not death.code.has_text(*_THREADS):
             return

@@ -1,5 +1,4 @@
 import ast
-from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
@@ -8,11 +7,10 @@ from ...code.origins import all_origins
 from ...code.stores import Store, stores
 from ...code.trees import walk
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.pandas import cells_of, rows_gone_through
 from ...frameworks.plain_lists import best_of, filled_array, is_list, repeated_number
 from ...place import Place, guilty_place
-from ...units import quote
 
 _GREW = [Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))]
 _ROUNDS = 3  # items that a container gained while the cell ran
@@ -133,8 +131,7 @@ class AnItemAtATime(Fix):
         Case("board = [['.'] * 30_000 for _ in range(30_000)]"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the statement with less kept."""
+    def propose(self, death: Death) -> Proposals:
         at = guilty_place(death)
         found = None if at is None else (not _is_put_in(at) and _collected(at, death)) or _kept(at, death)
         if found:

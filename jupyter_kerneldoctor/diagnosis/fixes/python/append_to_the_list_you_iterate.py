@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import nodes_at
-from ...code.scopes import Scope
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 
 _ADDS = ("append", "extend", "insert")
 
@@ -58,8 +55,7 @@ class AppendToTheListYouIterate(Fix):
         Case("for x in xs:\n    xs.append(1)\nbig = [0] * 10**10", line=3),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put `list(...)` around what the loop goes through."""
+    def propose(self, death: Death) -> Proposals:
         for loop, scope in nodes_at(death, ast.For):
             if call := _adds(loop, scope):
                 yield Proposal(

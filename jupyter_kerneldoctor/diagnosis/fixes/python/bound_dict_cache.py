@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
@@ -6,9 +5,8 @@ from jupyter_kerneldoctor.recording.events import Held, NamedObject
 from ...code.dict_caches import dict_caches
 from ...edits import indent_unit, insert_after
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...place import grew_in
-from ...units import quote, size
 
 _USED = 0.5  # of the room, for what the cache keeps
 _USUAL = 32  # entries, where their size is not known
@@ -69,8 +67,7 @@ class BoundDictCache(Fix):
         Case("cache = {}", "for name in names: cache[name] = load(name)", held=[Held(-0.5, 2, (_GROWN,))]),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a bound behind the statement that fills the cache."""
+    def propose(self, death: Death) -> Proposals:
         grown = death.growth.container
         for store, text, scope in dict_caches(death.code) if death.memory.grew_here else ():
             is_it = grown is not None and grown.name.rpartition(".")[2] == text.rpartition(".")[2]

@@ -1,15 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ...code.notebook import Call
-from ...code.scopes import Scope
 from ...edits import Changes, import_as, replace, set_argument
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...postmortem import Grown
-from ...units import quote, size
 
 _TYPE = "_lru_cache_wrapper"
 _MOST = 128  # what functools.lru_cache takes where nothing is said
@@ -56,8 +52,7 @@ class BoundFunctionCache(Fix):
         Case("from mine import cache\n@cache\n" + _BODY, _LOOP, held=_HELD),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a number where none is, or None."""
+    def propose(self, death: Death) -> Proposals:
         first = death.growth.container
         if first is None or not (first.type or "").endswith(_TYPE) or not death.memory.grew_here:
             return

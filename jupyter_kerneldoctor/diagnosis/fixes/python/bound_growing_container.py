@@ -7,12 +7,11 @@ from jupyter_kerneldoctor.recording.events import Held, NamedObject
 from ...analysis.growth import is_of_one_step
 from ...code.stores import stores
 from ...examples import MIB
-from ...fix import Advice, Case, Death, Family
+from ...fix import Advice, Case, Death, Family, quote, size
 from ...frameworks.kept_in_loops import less_of_a_hook, less_of_the_loop
 from ...frameworks.kept_rows import Less, less_of_each, only_newest
 from ...frameworks.kept_tensors import less_of_tensors
 from ...postmortem import Grown
-from ...units import quote, size
 
 _LOOP = "rows = []\nwhile True:\n    rows.append(read())"
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)

@@ -1,12 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.deferred_calls import deferred_store
 from ...code.stores import Store, stores
 from ...edits import set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...place import guilty_place
-from ...units import quote
 
 _QUEUES = ("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue", "asyncio.Queue", "multiprocessing.Queue")
 _READER = "import queue, threading\njobs = queue.Queue()\ndef write():\n    while True: save(jobs.get())"
@@ -32,8 +30,7 @@ class BoundTheQueue(Fix):
         Case("import queue\njobs = queue.Queue()", "for path in paths:\n    jobs.put(load(path))", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give the size where the queue is made."""
+    def propose(self, death: Death) -> Proposals:
         code, made = death.code, list(death.code.calls(*_QUEUES))
         store = _filling(death) if made else None
         if store is None or not store.container:

@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at
-from ...code.scopes import Scope
 from ...code.trees import unparse
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 
 _OPENS = ("builtins.open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open")
 _READS = ("read", "readlines", "read_text", "read_bytes")
@@ -55,13 +52,12 @@ class ChunkedFileRead(Fix):
         Case("for line in queue.readlines(): use(line)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the lines from the file itself; for JSON and texts show the loop."""
+    def propose(self, death: Death) -> Proposals:
         if death.is_of_this_cell:
             yield from (*_by_line(death), *_streamed(death), *_whole(death))
 
 
-def _by_line(death: Death) -> Iterator[Proposal]:
+def _by_line(death: Death) -> Proposals:
     """Change loops over all lines."""
     for scope in death.code.running:
         for node in scope.nodes:
@@ -73,7 +69,7 @@ def _by_line(death: Death) -> Iterator[Proposal]:
                         yield Proposal(edits, why, death.memory.missing_bytes, "Read the file line by line")
 
 
-def _streamed(death: Death) -> Iterator[Proposal]:
+def _streamed(death: Death) -> Proposals:
     """Show how to read JSON record by record."""
     for call in calls_at(death, "json.load", "json.loads", "orjson.loads", "ujson.load", "simplejson.load"):
         source = call.argument(0)
@@ -106,7 +102,7 @@ def _is_a_line(name: str, scope: Scope) -> bool:
     return any(isinstance(one.target, ast.Name) and one.target.id == name for one in loops)
 
 
-def _whole(death: Death) -> Iterator[Proposal]:
+def _whole(death: Death) -> Proposals:
     """Show the loop for a text that is read at once."""
     for scope in death.code.running:
         for call in scope.calls:

@@ -1,12 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.literals import number
-from ...code.scopes import Loop, Scope
+from ...code.scopes import Loop
 from ...code.trees import walk
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...place import guilty_place
-from ...units import quote, size
 
 _MANY, _MOST = 16, 64
 _SUBSETS = (
@@ -48,8 +46,7 @@ class DoubleItLessOften(Fix):
         Case("import numpy as np\nx = np.ones(9)", "for _ in range(9):\n    x += x", line=2),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say how far the loop would go on."""
+    def propose(self, death: Death) -> Proposals:
         place = guilty_place(death)
         name = None if place is None else _doubled(place.node)
         loops = () if place is None else place.scope.loops_around(place.node)

@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import Call
 from ...code.origins import all_origins
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.asked_again import endless_rounds
-from ...units import quote
 
 _LEARN = (
     "import itertools\n\nclass Reader:\n    def batches(self):\n        for name in self.names:\n"
@@ -56,8 +54,7 @@ class EndlessCycle(Fix):
         Case("import itertools", "x = load()\nfor y in itertools.cycle(read()):\n    f(y)", line=1),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Go through what is given again and again."""
+    def propose(self, death: Death) -> Proposals:
         found = [*death.code.running.calls("itertools.cycle")] if death.is_of_this_cell else []
         for call in found[:1]:
             if len(call.node.args) != 1 or not _is_used(call, death) or _is_small(call, death):

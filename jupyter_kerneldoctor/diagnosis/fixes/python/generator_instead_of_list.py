@@ -1,14 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.attributes import Origin
-from ...code.notebook import Call
 from ...code.origins import Origins
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.loaders import LOADERS
-from ...units import quote
 
 _CONSUMERS = tuple(f"builtins.{name}" for name in ("sum", "min", "max", "any", "all", "set", "dict", "frozenset"))
 _LOADER = "import torch\nloader = torch.utils.data.DataLoader(data, 32)\n"
@@ -55,8 +52,7 @@ class GeneratorInsteadOfList(Fix):
         Case("def sum(x): return x[0]", "total = sum([f(i) for i in xs])"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the brackets away, or the list."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, "builtins.list"):
             yield from _of_loader(call, death)
         for call in calls_at(death, *_CONSUMERS):
@@ -73,7 +69,7 @@ class GeneratorInsteadOfList(Fix):
                     )
 
 
-def _of_loader(call: Call, death: Death) -> Iterator[Proposal]:
+def _of_loader(call: Call, death: Death) -> Proposals:
     """Yield the loader itself in place of the list of its batches."""
     given, statement = call.argument(0), call.scope.statement_of(call.node)
     found = [] if given is None else [Origin(given, call.scope)]

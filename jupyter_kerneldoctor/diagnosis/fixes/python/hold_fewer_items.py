@@ -1,12 +1,10 @@
-from collections.abc import Iterator
-
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.kept_lengths import kept_length
 from ...edits import replace
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size, two_digits
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
+from ...units import two_digits
 
 _SHARE = 0.7  # of the room, to stay clear of the limit
 _LEAST = 50  # the part of its length below which something else should change
@@ -56,8 +54,7 @@ class HoldFewerItems(Fix):
         Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        use(pool)", held=_HELD),  # it grows on
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a smaller number where the length is written."""
+    def propose(self, death: Death) -> Proposals:
         container, each = death.growth.container, death.growth.bytes_per_item
         if container is None or not each or not death.memory.grew_here or not death.safe_headroom_bytes:
             return

@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at
-from ...code.notebook import Call
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.gone_through_once import instead_of_list, is_gone_through_once
-from ...units import quote
 
 _LAZY = tuple(
     f"itertools.{name}" for name in ("product", "combinations", "permutations", "combinations_with_replacement")
@@ -62,8 +59,7 @@ class LazyProduct(Fix):
         Case("from itertools import product", "for t in ts:\n    random.shuffle(list(product(xs, ys)))"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the list away from around the combinations."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, "builtins.list"):
             match call.node.args:
                 case [ast.Call() as inner] if death.code.qualified(inner.func, call.scope) in _LAZY:

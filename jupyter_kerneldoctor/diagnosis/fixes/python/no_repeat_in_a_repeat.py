@@ -2,11 +2,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ...code.notebook import Scope
 from ...edits import replace
 from ...examples.stuck import at_work
-from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _ONE_IN_ANOTHER = re.compile(
     r"\((?P<kind>\?:)?(?P<what>\[[^\]\\]{1,99}\]|\\\\?[wds]|\w)(?P<inner>[+*])\)(?P<outer>[+*])"
@@ -46,8 +44,7 @@ class NoRepeatInARepeat(Fix):
     ]
     SILENT = [Case(_HOST, "q.get()")]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the inner repeat away where it is all that is in the group; else say what else there is."""
+    def propose(self, death: Death) -> Proposals:
         busy = death.busy_cell
         if busy is None or busy.backtracks_s is None:
             return

@@ -1,13 +1,10 @@
-from collections.abc import Iterator
-
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.graph_searches import GraphSearch, graph_searches
 from ...edits import indent_unit, insert_after, insert_before
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...place import guilty_place
-from ...units import quote
 
 _PATH = (
     "def way(graph, start, goal):\n    queue = deque([(start, [start])])\n    while queue:\n"
@@ -77,8 +74,7 @@ class NoteWhatWasSeen(Fix):
         Case("while rows:\n    row = rows.pop()\n    for one in parts:\n        rows.append(one)", line=4),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the set in front of the loop, and the question behind the node."""
+    def propose(self, death: Death) -> Proposals:
         at, grew = guilty_place(death), death.growth.container
         for scope in death.code.running if death.is_of_this_cell else ():
             for one in graph_searches(scope):

@@ -1,12 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.arrays import Value
-from ...code.scopes import Scope
 from ...edits import import_as, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.plain_lists import PlainList, is_of_truths, repeated_list, stores_in
-from ...units import quote
 
 _SIEVE = (
     "sieve = [True] * (n + 1)\nfor i in range(2, n):\n    sieve[i * i :: i] = [False] * len(range(i * i, n + 1, i))"
@@ -58,8 +55,7 @@ class NumbersInAnArray(Fix):
         Case("s = 'a' * n"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put an array in the place of the list that is repeated."""
+    def propose(self, death: Death) -> Proposals:
         for scope in death.code.running if death.is_of_this_cell else ():
             for node in scope.nodes:
                 match node:

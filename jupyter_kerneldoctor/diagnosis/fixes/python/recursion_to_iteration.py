@@ -1,17 +1,15 @@
 import ast
-from collections.abc import Iterator
 
 from ...analysis.traceback import reports
 from ...code.deep_calls import DeepCall
 from ...code.literals import number
-from ...code.notebook import Call, Scope
 from ...code.origins import all_origins
 from ...code.recursion import calls_itself
 from ...code.trees import unparse
 from ...edits import replace
 from ...examples import cell_file, crash_in, crash_report
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, sentence, share_of
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
+from ...units import sentence, share_of
 
 _SANE = "3000"
 _HIGHEST_SANE = 10_000  # about 20,000 calls through C use up the usual 8 MB of stack
@@ -136,8 +134,7 @@ class RecursionToIteration(Fix):
         Case("import sys\nsys.setrecursionlimit(10**6)", "crash()", cause="segfault"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Lower the limit where it was raised; show the loop."""
+    def propose(self, death: Death) -> Proposals:
         code, memory = death.code, death.memory
         if (deep := death.deep_call) is not None and deep.wraps is not None:
             yield _unnested(deep)

@@ -2,10 +2,8 @@ import ast
 from collections.abc import Iterator
 
 from ...code.recursion import always_calls_itself
-from ...code.scopes import Scope
 from ...code.trees import unparse
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 
 _RAISED = "import sys\nsys.setrecursionlimit(10**9)\n"
 
@@ -61,8 +59,7 @@ class RunawayRecursion(Fix):
         Case("def f(n): return g(f, n)", "f(1)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show where the end belongs."""
+    def propose(self, death: Death) -> Proposals:
         is_raised = any(death.code.calls("sys.setrecursionlimit"))
         is_stopped = death.causes[0].id != "stack-overflow" and not is_raised  # by Python, after 1000 calls
         if is_stopped or (death.is_about_memory and not death.memory.grew_here):

@@ -1,12 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import all_origins
 from ...code.stores import container_name, stores
 from ...code.trees import walk
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...place import guilty_place
-from ...units import quote
 
 _FILE = (
     "with open('all.txt', '{mode}') as file:  # around the loop\n"
@@ -39,8 +37,7 @@ class WritePartsToAFile(Fix):
         Case("s = ''\nfor c in chunks:\n    s += c\nbig = load()", line=4),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the part that is added, written to a file."""
+    def propose(self, death: Death) -> Proposals:
         at = guilty_place(death)
         for store in () if at is None else stores([at.scope]):
             match store.statement:

@@ -1,14 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import Origins
-from ...code.scopes import Scope
 from ...code.trees import walk
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.gone_through_once import instead_of_list, is_gone_through_once, is_result_gone_through_once, yielded
 from ...frameworks.small_values import is_small
 from ...frameworks.torch import Tensors
-from ...units import quote
 
 _GIVE = ("builtins.map", "builtins.filter", "builtins.zip", "builtins.enumerate", "csv.reader", "csv.DictReader")
 _GIVE_BY_METHOD = ("itertuples", "iterrows", "iter_rows", "finditer", "iterdir")
@@ -82,8 +79,7 @@ class YieldItems(Fix):
         Case(_READ, _COUNT, cause="segfault"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the list away from where it is made."""
+    def propose(self, death: Death) -> Proposals:
         if not death.is_of_this_cell:
             return
         code, missing = death.code, death.memory.missing_bytes

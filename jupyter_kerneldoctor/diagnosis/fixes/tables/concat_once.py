@@ -1,17 +1,13 @@
 import ast
-from collections.abc import Iterator
 from functools import partial
 
 from ...calls import calls_at, is_of, nodes_at
-from ...code.notebook import Call
 from ...code.origins import Origins, all_origins
-from ...code.scopes import Scope
 from ...code.trees import unparse
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.growing import growing
 from ...frameworks.pandas import put_below
-from ...units import quote
 
 _ROWS = ("pandas.DataFrame", "pandas.json_normalize", "pandas.Series")
 
@@ -65,8 +61,7 @@ class ConcatOnce(Fix):
         Case("import pandas as pd", "for d in days:\n    df = pd.concat([df, f(d)])\nbig = [0] * 10**10", line=3),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Keep the pieces in a list; make one frame of the records."""
+    def propose(self, death: Death) -> Proposals:
         missing = death.memory.missing_bytes or 0
         for one in growing(death.code, "pandas.concat") if death.is_of_this_cell else ():
             if death.was_running(one.loop, one.around):
@@ -89,7 +84,7 @@ class ConcatOnce(Fix):
                 )
 
 
-def _row_by_row(death: Death) -> Iterator[Proposal]:
+def _row_by_row(death: Death) -> Proposals:
     """Tell of rows that are put below a table one by one."""
     for statement, scope in nodes_at(death, ast.Assign):
         table, row = put_below(statement, partial(_is_made_empty, scope=scope, death=death)) or (None, None)

@@ -6,13 +6,12 @@ from contextlib import suppress
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.cellsource import line_of
-from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import Changes, EditRefusedError, insert_after
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...place import guilty_place
-from ...units import enumeration, quote, size
+from ...units import enumeration
 
 _ENOUGH = 0.4  # of what was missing: with less the cell would only die a few lines later
 _TYPES = ("DataFrame", "Series", "ndarray")
@@ -66,8 +65,7 @@ class DeleteAfterLastUse(Fix):
         Case("df = load()", _CELL.replace("df3 =", "f = lambda: df1\ndf3 ="), line=4, held=_HELD),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Delete the tables of a chain that nothing uses any more."""
+    def propose(self, death: Death) -> Proposals:
         at, missing = guilty_place(death), death.memory.missing_bytes or 0
         held = {one.name: one.grew_bytes or 0 for one in death.growth.objects if _is_table(one.type)}
         if at is None or not held or at.scope.loops_around(at.node):

@@ -1,12 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ...code.origins import all_origins
 from ...edits import insert_before
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import enumeration, quote, size
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
+from ...units import enumeration
 from ...unused_objects import unused_objects
 
 _LARGE = 0.1  # of what was missing
@@ -50,8 +49,7 @@ class DropIntermediateFrames(Fix):
         Case("raw = load()", "clean = raw[5:]", "g(clean)", before_mib=1500, namespaces=[_HELD]),  # the same memory
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Delete what only made others, at the top of the cell."""
+    def propose(self, death: Death) -> Proposals:
         code, missing = death.code, death.memory.missing_bytes or 0
         module = code.module(code.last) if death.is_of_this_cell else None
         large = [one for one in unused_objects(death, _LARGE * missing) if one.type.rpartition(".")[2] in _TYPES]

@@ -1,9 +1,7 @@
 import ast
 
 from ...calls import calls_at
-from ...code.notebook import Call
-from ...fix import Advice, Case, Death, Family
-from ...units import quote
+from ...fix import Advice, Call, Case, Death, Family, quote
 
 _FUNCTION = "pandas.DataFrame.explode"
 _CHAIN = (

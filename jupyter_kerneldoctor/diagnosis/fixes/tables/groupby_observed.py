@@ -1,9 +1,8 @@
 import ast
 
-from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...edits import Changes, set_argument
-from ...fix import Case, Death, Family, SetArgument
+from ...fix import Call, Case, Death, Family, SetArgument
 
 _FRAME = "import pandas as pd\ndf = pd.read_csv('a.csv')\n"
 _CATEGORIES = _FRAME + "df['a'] = df['a'].astype('category')"

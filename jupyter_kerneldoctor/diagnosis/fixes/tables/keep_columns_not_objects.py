@@ -1,6 +1,5 @@
 from ...calls import calls_at
-from ...code.notebook import Call
-from ...fix import Advice, Case, Death, Family
+from ...fix import Advice, Call, Case, Death, Family
 
 _FRAME = "import pandas as pd\ndf = pd.read_csv('a.csv')"
 

@@ -1,12 +1,9 @@
-from collections.abc import Iterator
-
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ...calls import calls_at
-from ...code.notebook import Call
 from ...edits import append
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.pandas import (
     MERGES,
     Merge,
@@ -17,7 +14,6 @@ from ...frameworks.pandas import (
     may_hold_nulls,
     merge_of,
 )
-from ...units import quote, size
 
 _OUTGROWN = 3
 """A result this much larger than both tables is no plain join."""
@@ -116,8 +112,7 @@ class ManyToManyMerge(Fix):
         Case("def merge(a, b, on): pass", "out = merge(a, b, on='k')"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Let the right table have one row for each key."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, *MERGES):
             merge, missing = merge_of(call, death.code), death.wanted_bytes
             if merge is None or call.argument("validate") is not None or "duplicates" in call.text:

@@ -1,10 +1,7 @@
-from collections.abc import Iterator
-
 from ...calls import calls_at
 from ...edits import append
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.pandas import MERGES, may_hold_nulls, merge_of
-from ...units import quote
 
 _TABLES = (
     "import numpy as np, pandas as pd\nids = np.arange(9)\n"
@@ -44,8 +41,7 @@ class MergeNullKeys(Fix):
         Case("import pandas as pd\na = pd.DataFrame(x)\nb = pd.DataFrame(y)", "both = a.merge(b, on='id')"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Drop the right table's rows without a key."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, *MERGES):
             merge = merge_of(call, death.code)
             if merge is None or merge.keeps_right or "dropna" in call.text:

@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 from keyword import iskeyword
 
 from ...calls import calls_at
-from ...code.notebook import Call
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 
 _FRAME = "import pandas as pd\ndf = pd.read_csv('ratings.csv')"
 
@@ -50,8 +47,7 @@ class PivotKeepSparse(Fix):
         Case(_FRAME, "df.plot()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the matrix down with the user's own names."""
+    def propose(self, death: Death) -> Proposals:
         methods = (f"pandas.{kind}{name}" for kind in ("DataFrame.", "") for name in ("pivot", "pivot_table"))
         for call in calls_at(death, *methods, "pandas.DataFrame.unstack", "pandas.crosstab"):
             match call.statement:

@@ -1,15 +1,13 @@
 import ast
-from collections.abc import Iterator
 
 from ...case import Ran
 from ...code.calls import plain_names
-from ...code.notebook import Call, Notebook
+from ...code.notebook import Notebook
 from ...edits import Changes, replace, set_argument, text_of
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.columns import columns_read
 from ...frameworks.gradients import goes_backward
 from ...frameworks.pandas import CHUNKED, COMBINED_BY, PARTIAL, READERS, frame_name, grouped
-from ...units import quote, size
 
 _ROWS = "50_000"  # what a row takes cannot be told from here; this is some MB of text
 _MOST_COLUMNS = 8
@@ -71,8 +69,7 @@ class ReadInChunks(Fix):
         Case("import pandas as pd", "df = pd.read_csv('a.csv')", cause="segfault"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Rewrite a read that is grouped at once; else write the loop down with the user's own call."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         if not death.is_of_this_cell or goes_backward(code):
             return

@@ -1,14 +1,12 @@
 import ast
-from collections.abc import Iterator
 from pathlib import PurePath
 
 from jupyter_kerneldoctor.recording.events import Frame, Stack
 
 from ...examples.stuck import frame, own_frame, thread
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.columns import columns_of
 from ...place import guilty_place
-from ...units import quote, size
 
 _BY_USECOLS = ("read_csv", "read_table", "read_excel", "concat")
 _BY_COLUMNS = ("read_parquet", "read_feather")
@@ -56,8 +54,7 @@ class ReadLessInAModule(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the line of the module, and the columns."""
+    def propose(self, death: Death) -> Proposals:
         frames = death.last_stack.frames if death.last_stack is not None and death.is_of_this_cell else ()
         own = next((one for one in frames if not any(part in one.file for part in _LIBRARIES)), None)
         inner = frames[: frames.index(own)] if own is not None else ()

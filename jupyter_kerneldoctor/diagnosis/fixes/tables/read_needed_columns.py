@@ -1,13 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...argument_dicts import entries, give_argument, hidden_arguments
 from ...calls import calls_at
-from ...code.notebook import Call
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.columns import columns_of, columns_read
-from ...units import enumeration, quote
+from ...units import enumeration
 
 _ARGUMENTS = {"pandas.read_csv": "usecols", "pandas.read_table": "usecols", "pandas.read_parquet": "columns"}
 _NAMED = ("index_col", "parse_dates")
@@ -151,8 +149,7 @@ class ReadNeededColumns(Fix):
         Case("import polars as pd", "df = pd.read_csv(p)\ndf['a'].plot()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the columns."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, *_ARGUMENTS):
             columns, named = columns_read(call, death.code), _named(call)
             hidden = entries(hidden_arguments(call, death.code), death.code)

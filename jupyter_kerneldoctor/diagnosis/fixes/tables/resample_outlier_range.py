@@ -1,13 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import calls_at
-from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...edits import insert_before, replace, text_of
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _OUTGROWN = 3
 _SERIES = "import pandas as pd\ns = pd.read_csv('a.csv', index_col=0, parse_dates=True)['v']"
@@ -70,8 +67,7 @@ class ResampleOutlierRange(Fix):
         Case("import xarray as xr\ns = xr.open_dataset('a.nc')", "r = s.resample(time='1s').mean()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Filter the index before the statement; with `on=`, only show how to look."""
+    def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, "pandas.DataFrame.resample", "pandas.DataFrame.asfreq"):
             missing, before = death.wanted_bytes, death.memory.before_bytes or 0
             name = _name(call)

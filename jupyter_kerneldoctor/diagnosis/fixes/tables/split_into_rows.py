@@ -1,8 +1,7 @@
 import ast
 
 from ...code.trees import unparse
-from ...fix import Advice, Case, Death, Family
-from ...units import quote
+from ...fix import Advice, Case, Death, Family, quote
 
 
 class SplitIntoRows(Advice):

@@ -2,20 +2,17 @@
 
 import ast
 import re
-from collections.abc import Iterator
 
 from ...calls import network_call_at
-from ...code.notebook import Scope
 from ...code.origins import Origins
 from ...code.trees import walk
-from ...fix import Death, Proposal
+from ...fix import Death, Proposal, Proposals, Scope, quote, size
 from ...frameworks.evaluation import is_taken_apart
 from ...frameworks.generation import tokenized
 from ...frameworks.gradients import hides_gradients, sources_of_gradients
 from ...frameworks.related_rows import has_time_first, mixes_rows
 from ...frameworks.torch import Kind, Tensors
 from ...frameworks.training import find_batch_size
-from ...units import quote, size
 
 _TEXTS = (
     "parts = []\nfor start in range(0, len({rows}), 32):  # 32 texts at a time\n"
@@ -26,7 +23,7 @@ _TEXTS = (
 )
 
 
-def parts_of_rows(death: Death) -> Iterator[Proposal]:
+def parts_of_rows(death: Death) -> Proposals:
     """Yield what to do where a function or a loop takes too much at a time."""
     code, missing = death.code, death.memory.missing_bytes or 0
     found = None if hides_gradients(code) else network_call_at(death)
@@ -66,7 +63,7 @@ def parts_of_rows(death: Death) -> Iterator[Proposal]:
     yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in parts", snippet)
 
 
-def _in_batches(death: Death, scope: Scope) -> Iterator[Proposal]:
+def _in_batches(death: Death, scope: Scope) -> Proposals:
     """Yield the call of the function around on some rows at a time, where the network gets named arguments."""
     missing = death.memory.missing_bytes or 0
     for call, caller in Origins(death.code).calls_of(scope)[:1]:
@@ -81,7 +78,7 @@ def _in_batches(death: Death, scope: Scope) -> Iterator[Proposal]:
             yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in batches", snippet)
 
 
-def _of_texts(death: Death, call: ast.Call, scope: Scope) -> Iterator[Proposal]:
+def _of_texts(death: Death, call: ast.Call, scope: Scope) -> Proposals:
     """Yield a loop over the texts that a tokenizer turned into what the network is given."""
     missing = death.memory.missing_bytes or 0
     for tokenizer, texts in tokenized(call, scope, death.code):

@@ -1,13 +1,10 @@
-from collections.abc import Iterator
-
 from ...edits import import_as, replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.attention import attentions
 from ...frameworks.gradients import goes_backward
 from ...frameworks.repeated_blocks import block_calls
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.torch import Tensors
-from ...units import quote, size
 
 _NET = (
     "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -69,8 +66,7 @@ class ActivationCheckpointing(Fix):
         Case(_NET.format(call="block(x)").replace("Linear(9, 9)", "Conv2d(9, 9, 3)"), _STEP),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put the calls of the blocks into `checkpoint`."""
+    def propose(self, death: Death) -> Proposals:
         code, memory = death.code, death.memory
         trains = goes_backward(code)
         if not (memory.grew_here and trains) or death.growth.is_steady or grows_by_the_step(code):

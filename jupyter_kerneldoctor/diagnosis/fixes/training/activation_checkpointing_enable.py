@@ -1,8 +1,7 @@
 from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...death import Death
-from ...fix import OUT_OF_MEMORY
+from ...fix import OUT_OF_MEMORY, Call
 from ...trainer_setting import TrainerSetting
 
 

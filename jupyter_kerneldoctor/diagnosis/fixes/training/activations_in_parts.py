@@ -1,9 +1,7 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import network_call_at
-from ...code.scopes import Scope
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.gradients import backward_calls, hides_gradients, sources_of_gradients
 from ...frameworks.related_rows import compares_rows, has_time_first, mixes_rows
 from ...frameworks.rows import picks_rows
@@ -12,7 +10,6 @@ from ...frameworks.torch import Tensors
 from ...frameworks.training import find_batch_size
 from ...frameworks.untrained import calls_of_untrained
 from ...sizing import batch_to_blame, grew_elsewhere
-from ...units import quote, size
 
 _NET = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x): return self.a(x)\nnet = Net()\n"
 _STEP = "out = net(x)\nloss = out.mean()\nloss.backward()"
@@ -64,8 +61,7 @@ class ActivationsInParts(Fix):
         Case(_NET, "for x in xs: net(x).mean().backward()\nwith torch.no_grad():\n    net(y)", growth="jump", line=3),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show a step in parts, and a block that is worked out again."""
+    def propose(self, death: Death) -> Proposals:
         code, missing = death.code, death.memory.missing_bytes or 0
         trains = [(one.node, scope) for scope in code.running for one in backward_calls(scope.node, scope)]
         if not (trains and death.is_of_this_cell and code.imports("torch")) or batch_to_blame(death) is not None:

@@ -1,17 +1,14 @@
 import ast
-from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.calls import last_name
 from ...code.origins import all_origins
-from ...code.scopes import Scope
 from ...code.stores import Store, stores
 from ...code.trees import unparse, walk
 from ...examples import MIB
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.torch import Kind, Tensors
-from ...units import quote, size
 
 _STATES, _PARAMETERS = ("state_dict", "get_weights"), ("parameters", "named_parameters")
 _COPIES = ("deepcopy", "copy", "clone_model")
@@ -96,8 +93,7 @@ class AddUpWeights(Fix):
         Case("kept = []\nfor x in xs:\n    kept.append(load(x))", held=_HELD),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show a running sum; files, where no average is taken."""
+    def propose(self, death: Death) -> Proposals:
         one = death.growth.container
         if one is None or one.with_graph or not death.memory.grew_here:
             return

@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...edits import Changes, EditRefusedError, append, insert_before, remove, replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.summed_losses import SummedLoss, grouped_losses, summed_losses
 from ...frameworks.torch import Tensors
-from ...units import quote, size
 
 _NET = (
     "import torch\nnet, crit = torch.nn.Linear(9, 1), torch.nn.MSELoss()\n"
@@ -94,8 +92,7 @@ class BackwardEachBatch(Fix):
         Case(_NET, _EPOCH.format("z = 1", "total += crit(net(x), y)", "total.backward()\n"), growth="jump"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put the backward pass into the loop."""
+    def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here:
             return
         tensors = Tensors(death.code)

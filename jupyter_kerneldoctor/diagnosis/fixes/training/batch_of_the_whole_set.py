@@ -2,17 +2,14 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ...code.calls import last_name
-from ...code.notebook import Call
 from ...code.origins import Origins, all_origins
-from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.loaders import LOADERS
 from ...frameworks.torch import Kind, Tensors
 from ...place import grew_in
 from ...sizing import choose
-from ...units import quote
 
 _LARGEST, _USUAL = 256, 32
 _METHODS = {"batch": 0, "fit": 2, "split": 0, "predict": 1, "evaluate": 2}
@@ -66,8 +63,7 @@ class BatchOfTheWholeSet(Fix):
         Case(_LOADER.format(9), "a, b = net(torch.cat([x, y])).split(len(x))\ncrit(a, b).backward()", line=1),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a number in the place of the length."""
+    def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here or death.growth.is_steady:
             return
         for call in _used(death):

@@ -1,17 +1,15 @@
 import ast
 import re
-from collections.abc import Iterator
 
-from ...code.notebook import Notebook, Scope
+from ...code.notebook import Notebook
 from ...code.origins import Origins, all_origins
 from ...edits import import_as, replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.evaluation import is_made_tensor, whole_calls
 from ...frameworks.gradients import without_gradients
 from ...frameworks.training_step import normalises_batches
 from ...place import grew_in
 from ...sizing import choose
-from ...units import quote, size
 from ._parts_of_rows import parts_of_rows
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nX = torch.rand(10_000, 9)\n"
@@ -134,8 +132,7 @@ class BatchedInference(Fix):
         Case("import torch\ndef net(x): return x", "y = net(torch.rand(9, 9))"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put the call into a list of calls on parts; where it stands in a loop or a function, show that."""
+    def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here or death.growth.is_steady:
             return
         found = list(_whole(death))
@@ -146,7 +143,7 @@ class BatchedInference(Fix):
         return not any(_whole(after))
 
 
-def _whole(death: Death) -> Iterator[Proposal]:
+def _whole(death: Death) -> Proposals:
     code = death.code
     for call, data, scope, records in whole_calls(code):
         if not code.is_at_line(call, scope) or grew_in(death, scope.tree.statements[call], scope) is False:
@@ -200,7 +197,7 @@ def _cautions(code: Notebook, guessed: int | None) -> str:
     return found
 
 
-def _in_pieces(call: ast.Call, data: ast.expr, scope: Scope, death: Death) -> Iterator[Proposal]:
+def _in_pieces(call: ast.Call, data: ast.expr, scope: Scope, death: Death) -> Proposals:
     """Yield how to take a single image or volume through a network of convolutions: no batch of it is smaller."""
     if not _has_convolutions(death.code):
         return

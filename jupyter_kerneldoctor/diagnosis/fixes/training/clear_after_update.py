@@ -1,13 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...edits import Changes, EditRefusedError, indent_unit, insert_after
 from ...examples import MIB
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.rollouts import Rollout, calls_of_learner, clearing_method, rollout_of
-from ...units import quote, size
 
 _MEMORY = "import torch\nclass Memory:\n    def __init__(self):\n        self.states, self.rewards = [], []\n"
 _CLEAR = "    def clear(self):\n        del self.states[:]\n        del self.rewards[:]\n"
@@ -100,8 +98,7 @@ class ClearAfterUpdate(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Empty the lists behind the call of the function that learns, or bound what is drawn from."""
+    def propose(self, death: Death) -> Proposals:
         one = death.growth.container
         found = None if one is None or not death.memory.grew_here else rollout_of(one.name, death.code)
         if one is None or found is None:

@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.scopes import Scope
 from ...code.trees import walk
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.keras import is_used, known_as
-from ...units import quote
 
 _BUILT = ("Sequential", "Model", "Functional")
 _BUILD = "from tensorflow import keras\ndef build(n):\n    return keras.Sequential([keras.layers.Dense(n)])\n"
@@ -47,8 +44,7 @@ class ClearSessionInModelLoop(Fix):
         Case(_BUILD, _LOOP.replace("m.fit(x, y)", "m.fit(x, y)\n    models.append(m)")),  # they are kept on purpose
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the pool of processes, for a loop that builds a model in each round."""
+    def propose(self, death: Death) -> Proposals:
         code, name = death.code, known_as(death.code) if is_used(death.code) else None
         if name is None or not death.memory.grew_here or any("clear_session" in one.source for one in code.cells):
             return

@@ -1,15 +1,13 @@
 import ast
 import re
-from collections.abc import Iterator
 
-from ...code.scopes import Scope
 from ...edits import insert_after
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.gradients import is_of_lightning
 from ...frameworks.kept import outliving
 from ...frameworks.small_values import is_small
 from ...frameworks.torch import Tensors
-from ...units import quote, share_of
+from ...units import share_of
 
 _ENDS = {
     "training_step": "on_train_epoch_end",
@@ -57,8 +55,7 @@ class ClearStepOutputs(Fix):
         Case(_LIT.replace("L.LightningModule", "torch.nn.Module"), _FIT.format(20)),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Empty the attribute behind the last statement of the epoch's end."""
+    def propose(self, death: Death) -> Proposals:
         code, memory, tensors = death.code, death.memory, Tensors(death.code)
         if not memory.grew_here or _has_one_epoch(death):
             return

@@ -1,13 +1,12 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.literals import number
 from ...edits import append
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.kept_graphs import KeptGraph, kept_graphs, kept_losses
 from ...frameworks.torch import Tensors
 from ...frameworks.without_graph import without_graph
-from ...units import of_size, quote, share_of
+from ...units import of_size, share_of
 
 _FREED_STEP_BYTES = 16_000  # what a kept loss holds after backward(): 9.4 to 13.5 kB measured for ten layers
 _FASTEST_STEP_S = 0.001  # a forward and a backward pass are not faster
@@ -125,8 +124,7 @@ class DetachAccumulatedLoss(Fix):
         Case(_MODEL, "for x in xs:\n    losses.append(model(x).mean())\nbig = torch.zeros(10**9)", growth="jump"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Append `.item()` or `.detach()` to each value that is kept."""
+    def propose(self, death: Death) -> Proposals:
         found = kept_losses(death.code) if death.memory.grew_here else []
         ends = {".item()" if one.is_scalar and not one.is_used_as_tensor else ".detach()" for one in found}
         title = "Collect the losses without their graphs: loss.detach()" if ends == {".detach()"} else None

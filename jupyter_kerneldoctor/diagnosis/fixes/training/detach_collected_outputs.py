@@ -1,14 +1,13 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import plain_names
 from ...edits import EditRefusedError
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.kept import Kept
 from ...frameworks.kept_graphs import kept_graphs
 from ...frameworks.torch import Tensors
 from ...frameworks.without_graph import without_graph
-from ...units import quote, share_of
+from ...units import share_of
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nfeats = []\n"
 _HOOKED = "import torch\nseen = []\ndef keep(module, given, output):\n    seen.append(output{end})\n"
@@ -168,8 +167,7 @@ class DetachCollectedOutputs(Fix):
         Case(_NET + "def twice(net, x): return net(x) + 1", "for x in batches: feats.append(twice(len, x))"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Cut each value that is kept off from its graph."""
+    def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here:
             return
         missing, tensors = death.memory.missing_bytes or 0, Tensors(death.code)

@@ -1,13 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import Origins
-from ...code.scopes import Scope
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.kept import kept_values
 from ...frameworks.keras import is_gradient_of_a_tape, is_loss, is_output_of_a_tape, tapes
-from ...units import quote, share_of
+from ...units import share_of
 
 _TF = "import tensorflow as tf\nmodel = tf.keras.Sequential()\nhistory = []"
 _STEP = "    with tf.GradientTape() as tape:\n        out = model(x)\n        loss = error(out, y)\n"
@@ -57,8 +55,7 @@ class DropKeptTape(Fix):
         Case("history = []", "for tape in tapes:\n    history.append((1, tape))"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Leave tapes out of what is kept, and take the mean of outputs."""
+    def propose(self, death: Death) -> Proposals:
         code, memory = death.code, death.memory
         if not memory.grew_here or not code.imports("tensorflow"):
             return

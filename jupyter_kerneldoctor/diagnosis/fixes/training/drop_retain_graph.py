@@ -1,13 +1,11 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...edits import drop_argument, insert_before
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.gradients import backward_calls
 from ...frameworks.recurrent import carried_states, kept_states
 from ...frameworks.torch import Tensors
-from ...units import enumeration, quote
+from ...units import enumeration
 
 _NET = "import torch\nrnn, out = torch.nn.LSTM(9, 9), torch.nn.Linear(9, 9)\nhidden = None\n"
 _STEP = "    y, hidden = rnn(x, hidden)\n    loss = out(y).mean()\n"
@@ -100,8 +98,7 @@ class DropRetainGraph(Fix):
         Case("import torch\nnet = torch.nn.Linear(9, 9)", "for x in xs: net(x).mean().backward()"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Drop the argument; cut a carried state off first."""
+    def propose(self, death: Death) -> Proposals:
         code, tensors = death.code, Tensors(death.code)
         if not (tensors.in_use and death.memory.grew_here):
             return

@@ -1,15 +1,12 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import network_call_at
-from ...code.notebook import Call
 from ...edits import replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.gradients import hides_gradients, sources_of_gradients
 from ...frameworks.kept_graphs import stores_of_graphs
 from ...frameworks.loaders import LOADERS, feeds_training, loaders_around
 from ...sizing import choose
-from ...units import quote, size
 
 _LARGEST, _USUAL = 256, 32
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
@@ -61,8 +58,7 @@ class EvaluationBatchSize(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a smaller number for the batch size of the loader."""
+    def propose(self, death: Death) -> Proposals:
         code, growth = death.code, death.growth
         found = None if hides_gradients(code) or not death.memory.grew_here else network_call_at(death)
         if found is None or found[0] in sources_of_gradients(code) or growth.is_steady or growth.goes_on:

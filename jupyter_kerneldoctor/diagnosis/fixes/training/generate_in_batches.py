@@ -1,12 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import Call
 from ...edits import replace, text_of
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.generation import generations
 from ...sizing import choose
-from ...units import plural, quote, size
+from ...units import plural
 
 _USUAL, _LARGEST = 8, 64
 _SNIPPET = (
@@ -62,8 +61,7 @@ class GenerateInBatches(Fix):
         Case(_GPT, "for part in parts:\n    enc = tok(part)\n    out = lm.generate(**enc)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Call the function around on some prompts at a time; where that gives no list, show the loop."""
+    def propose(self, death: Death) -> Proposals:
         missing = death.memory.missing_bytes or 0
         for one in generations(death.code) if death.memory.grew_here else ():
             known, at = death.values.of(one.texts, one.caller), one.caller

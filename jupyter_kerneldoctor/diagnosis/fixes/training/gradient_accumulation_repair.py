@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.scopes import Scope
 from ...code.trees import unparse, walk
 from ...edits import insert_after, remove
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...units import quote
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nopt = torch.optim.Adam(net.parameters())"
 _EACH_ROUND = (
@@ -42,8 +39,7 @@ class GradientAccumulationRepair(Fix):
         Case(_NET, _EACH_ROUND.replace("    loss.backward()", "    loss.backward()\n    opt.step()")),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Move the call behind the step that is made in some rounds only."""
+    def propose(self, death: Death) -> Proposals:
         for scope in death.code.running if death.memory.grew_here and death.code.imports("torch") else ():
             for loop in scope.nodes:
                 if isinstance(loop, ast.For) and (found := _in_each_round(loop, scope)) is not None:

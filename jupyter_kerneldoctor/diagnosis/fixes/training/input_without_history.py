@@ -1,13 +1,9 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call
-from ...code.scopes import Scope
 from ...edits import drop_argument
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.gradients import goes_backward
 from ...place import grew_in
-from ...units import quote
 
 _KEEPS = ("create_graph", "retain_graph")
 _ATTACK = (
@@ -50,8 +46,7 @@ class InputWithoutHistory(Fix):
         Case(_ATTACK.format(", create_graph=True").replace("g.sign()", "f(x)"), "adv = attack(net, x, y)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Take the argument out, and show where the input is cut off."""
+    def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here or goes_backward(death.code):
             return
         found = [one for one in death.code.running.calls("torch.autograd.grad") if _keeps(one)]

@@ -1,13 +1,11 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.stores import stores
 from ...edits import Changes, import_as, insert_before
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.keras import is_used, known_as
 from ...frameworks.search_loops import models_kept, without_model
 from ...place import grew_in
-from ...units import quote, size
 
 _SNIPPET = (
     "if best is None or score > best_score:  # in the loop; before it: best = None\n"
@@ -47,8 +45,7 @@ class KeepBestModel(Fix):
         Case(_GRID, "net = build(9)\nfor n in range(9):\n    net.fit(x, y)\n    runs.append(net)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Leave the model out of the dict; else show how to keep the best."""
+    def propose(self, death: Death) -> Proposals:
         code, missing = death.code, death.memory.missing_bytes or 0
         for store in stores(code.running) if death.growth.goes_on else ():
             loop = next(iter(store.scope.loops_around(store.statement)), None)

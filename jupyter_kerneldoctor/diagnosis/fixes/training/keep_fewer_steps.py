@@ -1,14 +1,13 @@
 import ast
 import re
-from collections.abc import Iterator
 
 from ...edits import EditRefusedError, wrap
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.kept import Kept, is_bound_anew
 from ...frameworks.step_growth import kept_tensors
 from ...frameworks.torch import Tensors
 from ...place import grew_in
-from ...units import enumeration, quote, share_of
+from ...units import enumeration, share_of
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nlog = {'h': [], 'loss': []}\n"
 _STEP = "    h = net(x)\n    loss = h.mean()\n    loss.backward()\n"
@@ -59,8 +58,7 @@ class KeepFewerSteps(Fix):
         Case(_NET, "for i, x in enumerate(xs):\n" + _STEP + "    log['h'].append(h.detach())", growth="jump"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put what keeps the tensors below a condition on the number of the step."""
+    def propose(self, death: Death) -> Proposals:
         memory = death.memory
         found = kept_tensors(death.code, Tensors(death.code)) if memory.grew_here else []
         found = [one for one in found if _grew_around(death, one)]

@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...edits import replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.keras import known_as, training_calls, whole_calls_of_models, written_number
 from ...sizing import choose
-from ...units import quote, size
 
 _USUAL = 32  # what Keras takes where nothing is said
 _NET = "import numpy as np, tensorflow as tf\nX = np.ones((5000, 9), dtype='float32')\nae = tf.keras.Sequential()"
@@ -57,8 +55,7 @@ class KerasBatchSize(Fix):
         Case(_NET, "ae.fit(X, X, batch_size=len(X))", before_mib=1950),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the usual number in the place of what is calculated, and `predict` in the place of a call."""
+    def propose(self, death: Death) -> Proposals:
         memory, code = death.memory, death.code
         yield from _called_on_all(death)
         for call in training_calls(code) if memory.grew_here else ():
@@ -79,7 +76,7 @@ class KerasBatchSize(Fix):
             return
 
 
-def _called_on_all(death: Death) -> Iterator[Proposal]:
+def _called_on_all(death: Death) -> Proposals:
     """Propose `predict` for a model that is called with all rows as one batch: it takes 32 at a time."""
     memory, code = death.memory, death.code
     for call, data in whole_calls_of_models(code) if memory.grew_here else ():

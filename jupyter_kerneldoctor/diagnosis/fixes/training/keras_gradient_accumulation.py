@@ -1,10 +1,7 @@
-from collections.abc import Iterator
-
 from ...edits import import_as, replace, set_argument
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.keras import known_as, optimizers_of, training_calls
 from ...sizing import batch_to_blame
-from ...units import quote
 
 _MODEL = "from tensorflow import keras\nmodel = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile({}, 'mse')"
 _FIT = "model.fit(x, y, batch_size={})"
@@ -53,8 +50,7 @@ class KerasGradientAccumulation(Fix):
         Case(_MODEL.format("'adam'").replace("tensorflow import", "tensorflow import keras as"), "model.fit(x)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the smaller number, and as many more steps for each update."""
+    def propose(self, death: Death) -> Proposals:
         code, missing = death.code, death.memory.missing_bytes
         if not any(one.name == "fit" for one in training_calls(code)) or (batch := batch_to_blame(death)) is None:
             return

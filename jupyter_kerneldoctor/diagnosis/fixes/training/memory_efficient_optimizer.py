@@ -1,13 +1,10 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call, Scope
 from ...code.origins import Origins
 from ...edits import Changes, EditRefusedError, drop_argument, replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.step_growth import grows_by_the_step
 from ...place import grew_in
-from ...units import quote
 
 _OPT = "import torch\nnet = torch.nn.Linear(9, 9)\n"
 _STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "RMSprop": 1, "Adagrad": 1}
@@ -63,8 +60,7 @@ class MemoryEfficientOptimizer(Fix):
         Case(_OPT + "opt = torch.optim.Adam(net.parameters())", "for x in xs:\n    opt.step()"),  # nobody saw where
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write SGD in place of the optimizer's class, and drop what SGD does not take."""
+    def propose(self, death: Death) -> Proposals:
         origins, code = Origins(death.code), death.code
         is_leak = death.growth.is_steady or grows_by_the_step(code)
         for scope in code.running if death.memory.grew_here and not is_leak else ():

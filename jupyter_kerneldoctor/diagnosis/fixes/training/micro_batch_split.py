@@ -1,15 +1,13 @@
-from collections.abc import Iterator
-
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...edits import EditRefusedError
 from ...examples import MIB
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.micro_batches import snippet, split
 from ...frameworks.torch import Tensors
 from ...frameworks.training_step import NoStepError, find_step, is_mean, normalises_batches
 from ...sizing import batch_to_blame
-from ...units import enumeration, plural, quote
+from ...units import enumeration, plural
 from ...workers import workers_bytes
 
 _LOAD = "import torch\nmodel, crit = torch.nn.Linear(9, 9), torch.nn.MSELoss()\nbatch_size = 1024\n"
@@ -116,8 +114,7 @@ class MicroBatchSplit(Fix):
         Case(_LOAD + _LOADER, _STEP.replace("crit(model(x), y)", "crit(model(x)[train_mask], y[train_mask])")),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put a loop over parts around the network, the loss and the backward pass."""
+    def propose(self, death: Death) -> Proposals:
         batch, missing = batch_to_blame(death), death.memory.missing_bytes
         if batch is None or (workers_bytes(death) or 0) > (missing or 0) // 2:
             return  # what workers load is as large as before

@@ -1,15 +1,12 @@
-from collections.abc import Iterator
-
 from ...examples import MIB
 from ...examples.growth import grew_in as grew
 from ...examples.growth import growth
 from ...examples.stuck import own_frame
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.evaluation import evaluations, whole_calls
 from ...frameworks.gradients import goes_backward, without_gradients
 from ...frameworks.kept_graphs import kept_graphs
 from ...place import grew_in
-from ...units import quote, size
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
 _PAIR = (
@@ -176,8 +173,7 @@ class NoGradEvaluation(Fix):
         Case(_NET, "for x in batches: y = net(x)\nbig = torch.ones(10**10)", growth="jump"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put the outermost loop that calls the network, or the statement, under `torch.no_grad()`."""
+    def propose(self, death: Death) -> Proposals:
         code, memory = death.code, death.memory
         found = list(evaluations(code)) if memory.grew_here else []
         whole = whole_calls(code) if found else ()

@@ -2,9 +2,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ...code.notebook import Call
 from ...code.origins import Origins
-from ...fix import Case, Death, SetArgument
+from ...fix import Call, Case, Death, SetArgument
 
 _OPT = "import torch\nnet = torch.nn.Linear(9, 9)\nopt = torch.optim.AdamW(net.parameters(){})"
 _FULL: dict[str, Any] = {"cause": "gpu-oom", "line": 1}

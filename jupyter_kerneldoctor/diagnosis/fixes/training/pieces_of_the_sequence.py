@@ -1,10 +1,8 @@
-from collections.abc import Iterator
-
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.gradients import goes_backward
-from ...units import enumeration, quote
+from ...units import enumeration
 from ...unrolled import unrolled_step
 
 _NET = (
@@ -55,8 +53,7 @@ class PiecesOfTheSequence(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say how long a piece may be, by the rounds that were done."""
+    def propose(self, death: Death) -> Proposals:
         found = unrolled_step(death) if death.memory.grew_here and goes_backward(death.code) else None
         if found is None:
             return

@@ -1,13 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import Origins, all_origins
-from ...code.scopes import Scope
 from ...edits import append
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.torch import Kind, Tensors
 from ...place import guilty_place
-from ...units import quote
 
 _MOST = 0.7  # of the growth: a layer that gives one number for each row makes less than the layers before it
 _LOSSES = ("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -67,8 +64,7 @@ class PredictionLikeTarget(Fix):
         Case(_NET, _STEP.format("((out - y[:, None]) ** 2).mean()"), line=3),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Reshape what the network gave."""
+    def propose(self, death: Death) -> Proposals:
         at = guilty_place(death) if death.memory.grew_here and death.code.imports("torch") else None
         if at is None or not _is_most(at.node.lineno, death):
             return

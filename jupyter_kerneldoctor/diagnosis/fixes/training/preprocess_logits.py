@@ -1,12 +1,8 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call
-from ...code.scopes import Scope
 from ...code.trees import walk
 from ...edits import Changes, replace, set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import quote, size
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 
 _TRAINERS = ("transformers.Trainer", "transformers.Seq2SeqTrainer")
 _RUNS = ("evaluate", "predict")
@@ -61,8 +57,7 @@ class PreprocessLogits(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Give the trainer the function, and take `argmax` out of the metrics."""
+    def propose(self, death: Death) -> Proposals:
         runs = [one for scope in death.code.running for one in scope.calls if getattr(one.func, "attr", "") in _RUNS]
         for trainer in death.code.calls(*_TRAINERS) if runs and death.memory.grew_here else ():
             metrics = trainer.argument("compute_metrics")

@@ -1,8 +1,6 @@
-from collections.abc import Iterator
-
 from ...case import Ran
 from ...edits import EditRefusedError
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals
 from ...frameworks.training import find_batch_size
 from ...frameworks.whole_batch import find_whole_batch, snippet, split
 from ...sizing import Batch, batch_to_blame
@@ -250,8 +248,7 @@ class ReduceBatchSize(Fix):
         Case("import torch\nbs = 64", "for x in xs.split(bs): net(x).mean().backward()", cause="killed-externally"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write a smaller number where the batch size is defined, or a loop over pieces around the step."""
+    def propose(self, death: Death) -> Proposals:
         batch = batch_to_blame(death)
         if batch is None:
             return
@@ -278,7 +275,7 @@ class ReduceBatchSize(Fix):
         )
 
 
-def _in_pieces(death: Death, batch: Batch) -> Iterator[Proposal]:
+def _in_pieces(death: Death, batch: Batch) -> Proposals:
     whole, size = batch.whole, batch.choice.value
     if whole is None:
         return

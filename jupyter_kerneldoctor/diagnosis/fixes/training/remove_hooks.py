@@ -1,8 +1,5 @@
-from collections.abc import Iterator
-
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.hooks import left_hooks
-from ...units import quote
 
 _CAM = (
     "import torch\nclass Cam:\n    def __init__(self, layer):\n        self.maps = []\n"
@@ -47,8 +44,7 @@ class RemoveHooks(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the handles, and where they are removed."""
+    def propose(self, death: Death) -> Proposals:
         if not (death.memory.grew_here and death.growth.goes_on):
             return
         found = [*left_hooks(death.code)]

@@ -1,12 +1,10 @@
-from collections.abc import Iterator
-
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...edits import replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.returned_dicts import is_read_whole, returned_to, without_unread_tensors
 from ...frameworks.torch import Tensors
-from ...units import enumeration, quote, size
+from ...units import enumeration
 
 _STEP = (
     "import torch\nnet = torch.nn.Linear(9, 9)\ndef step(x):\n    out = net(x)\n    loss = out.mean()\n"
@@ -53,8 +51,7 @@ class ReturnNumbers(Fix):
         Case(_STEP + _ALL, _LOOP.replace("log.append(step(x))", "log.append(1)\n    step(x)"), held=_HELD),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the dict with what is read of it."""
+    def propose(self, death: Death) -> Proposals:
         code, container, tensors = death.code, death.growth.container, Tensors(death.code)
         if container is None or not death.memory.grew_here or not tensors.in_use:
             return

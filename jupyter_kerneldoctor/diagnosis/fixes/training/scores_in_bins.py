@@ -1,10 +1,6 @@
-from collections.abc import Iterator
-
 from ...code.calls import last_name
-from ...code.notebook import Call
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, quote
 from ...lesser_ways.conditions import made, without
-from ...units import quote
 
 _CURVES = ("AUROC", "ROC", "AveragePrecision", "PrecisionRecallCurve")
 _METRICS = tuple(f"{kind}{curve}" for kind in ("", "Binary", "Multiclass", "Multilabel") for curve in _CURVES)
@@ -35,8 +31,7 @@ class ScoresInBins(Fix):
         Case("from torchmetrics import Accuracy\nlabels = Accuracy()", _UPDATE),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Name the metric that keeps all that it is given."""
+    def propose(self, death: Death) -> Proposals:
         is_fed = made("torchmetrics", *_METRICS, told=without("thresholds"))
         for scope in death.code.running if death.memory.grew_here and death.growth.goes_on else ():
             for node in scope.calls:

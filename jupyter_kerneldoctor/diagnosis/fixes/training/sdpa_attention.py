@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...edits import Changes, EditRefusedError, import_as, remove, replace, set_argument
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.attention import Attention, attentions, unread_weights, written_with_sdpa
 from ...frameworks.torch import Tensors
-from ...units import quote, size
 
 _NET = (
     "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\nclass Attention(nn.Module):\n"
@@ -98,8 +96,7 @@ class SdpaAttention(Fix):
         Case(_NET.format("s = (q @ k.transpose(-2, -1)).softmax(-1)", "s @ v"), _RUN, before_mib=1990),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Call PyTorch's function in place of the steps."""
+    def propose(self, death: Death) -> Proposals:
         memory, tensors = death.memory, Tensors(death.code)
         if not death.is_of_this_cell or not memory.missing_bytes or death.growth.is_steady:
             return
@@ -129,7 +126,7 @@ def _edits(found: Attention, death: Death) -> Changes:
     return changes + replace(found.scope, found.result, written_with_sdpa(found, name))
 
 
-def _told_to_be_lean(death: Death, tensors: Tensors) -> Iterator[Proposal]:
+def _told_to_be_lean(death: Death, tensors: Tensors) -> Proposals:
     """Yield arguments by which layers and models of libraries work without the table."""
     missing, table = death.memory.missing_bytes or 0, "makes a table of all pairs of positions"
     for call in death.code.calls("transformers.*"):

@@ -1,8 +1,5 @@
-from collections.abc import Iterator
-
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.pair_scores import pair_scores
-from ...units import quote, size
 
 _NET = (
     "import keras, numpy as np\nX = np.zeros((400, {}, 1), 'float32')\ninputs = keras.Input(X.shape[1:])\n"
@@ -40,8 +37,7 @@ class ShorterBeforeAttention(Fix):
         Case(_NET.format(4000), "big = [0] * 10**10", growth="jump"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the layer that goes in front."""
+    def propose(self, death: Death) -> Proposals:
         found = pair_scores(death.code, death.values) if death.memory.grew_here else None
         if found is None or found.row_bytes < _LEAST * (death.safe_headroom_bytes or 0):
             return

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from ...calls import network_call_at
 from ...code.notebook import Notebook
-from ...code.scopes import Scope
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.training import trains
-from ...units import quote, size
 
 _SIDE = re.compile(
     r"(\w*_)?((im|img|image|pic|picture|photo|crop|patch|tile|gt|hr|input|frame|vol|volume)_?"
@@ -51,8 +49,7 @@ class SmallerPictures(Fix):
         Case("imsize = 768", "x = [0] * 10**10", growth="jump"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show half of the side, where one is written."""
+    def propose(self, death: Death) -> Proposals:
         code, memory, growth = death.code, death.memory, death.growth
         convolves = any(code.calls(*(f"torch.nn.Conv{one}d" for one in (1, 2, 3))))
         if not (convolves and memory.grew_here) or growth.is_steady or grows_by_the_step(code):

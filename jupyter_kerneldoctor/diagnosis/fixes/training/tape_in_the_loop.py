@@ -1,13 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.calls import plain_names
-from ...code.scopes import Scope
 from ...code.trees import walk
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.keras import TapeScope, tapes
 from ...place import grew_in
-from ...units import quote
 
 _TF = "import tensorflow as tf\nnet = tf.keras.Sequential()\n"
 _AROUND = (
@@ -56,8 +53,7 @@ class TapeInTheLoop(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the loop with the tape inside."""
+    def propose(self, death: Death) -> Proposals:
         for scope in death.code.running if death.memory.grew_here and death.code.imports("tensorflow") else ():
             for tape in tapes(scope, death.code):
                 loop = next((one for one in tape.statement.body if isinstance(one, ast.For | ast.While)), None)

@@ -1,11 +1,9 @@
 import ast
-from collections.abc import Iterator
 
 from ...code.origins import Origins
 from ...edits import import_as, insert_before
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.eager_steps import eager_steps
-from ...units import quote
 
 _STEP = (
     "def step(x, y):\n    with tf.GradientTape() as tape:\n        loss = crit(y, net(x))\n"
@@ -46,8 +44,7 @@ class TfTrainStepFunction(Fix):
         Case(_TF + _STEP, _LOOP + "\nbig = [0] * 10**10", line=3),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put the decorator above the step that was running."""
+    def propose(self, death: Death) -> Proposals:
         code, missing = death.code, death.memory.missing_bytes or 0
         for scope in eager_steps(code) if death.memory.grew_here and not death.growth.is_steady else ():
             calls = Origins(code).calls_of(scope)

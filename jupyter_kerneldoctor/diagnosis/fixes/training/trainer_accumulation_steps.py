@@ -1,12 +1,9 @@
-from collections.abc import Iterator
-
 from ...code.origins import Origins
 from ...edits import replace, set_argument
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.trainers import trainer_settings
 from ...frameworks.training import is_of_evaluation
 from ...sizing import choose
-from ...units import quote
 
 _ARGUMENTS = "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out', {})"
 _TRAIN = "trainer = Trainer(model, args, train_dataset=ds)\ntrainer.train()"
@@ -53,8 +50,7 @@ class TrainerAccumulationSteps(Fix):
         ),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Write the smaller number, and as many more steps."""
+    def propose(self, death: Death) -> Proposals:
         code, origins = death.code, Origins(death.code)
         if not death.memory.grew_here or death.growth.is_steady or is_of_evaluation(code):
             return

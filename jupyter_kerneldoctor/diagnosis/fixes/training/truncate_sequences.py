@@ -1,13 +1,11 @@
 import ast
 from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...code.origins import Origins
 from ...edits import set_argument
-from ...fix import OUT_OF_MEMORY, Advice, Case, Death, Proposal
+from ...fix import OUT_OF_MEMORY, Advice, Call, Case, Death, Proposal, Proposals, quote, size
 from ...frameworks.step_growth import grows_by_the_step
 from ...lesser_ways.way import is_gathered
-from ...units import quote, size
 
 _CUT = "from transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('bert')\n"
 _PAD = "def encode(rows):\n    return tok(rows['text'], truncation=True, max_length=512, padding={})"
@@ -57,8 +55,7 @@ class TruncateSequences(Advice):
         Case(_CUT, "rows = [tok(t, padding='max_length', return_tensors='pt') for t in texts]"),  # to be stacked
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Pad what is encoded at once to its longest text; else say how each batch is padded."""
+    def propose(self, death: Death) -> Proposals:
         for call in _encoding(death):
             most = call.argument("max_length")
             why = (

@@ -1,13 +1,10 @@
 import ast
-from collections.abc import Iterator
 
 from ...calls import nodes_at
-from ...code.scopes import Scope
 from ...edits import import_as, replace
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.jax import is_transformed_itself, vmapped
 from ...sizing import power_of_two
-from ...units import quote, size
 
 _ROWS = 64
 _F = "import jax\nimport jax.numpy as jnp\ndef f(w, x): return jnp.tanh(x @ w)\n"
@@ -54,8 +51,7 @@ class VmapInBatches(Fix):
         Case("import jax\nf = print", "y = jax.vmap(f, in_axes=(0, None))(xs, row)"),  # the edit's own name
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put `lax.map` in the place of the call."""
+    def propose(self, death: Death) -> Proposals:
         for node, scope in nodes_at(death, ast.Call) if death.code.imports("jax") else ():
             found = vmapped(node.func, scope, death.code)
             if found is None or node.keywords or is_transformed_itself(node, scope, death.code):

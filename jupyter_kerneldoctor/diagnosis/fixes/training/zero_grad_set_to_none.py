@@ -1,11 +1,8 @@
 import ast
-from collections.abc import Iterator
 
-from ...code.notebook import Call
 from ...edits import drop_argument
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.step_growth import grows_by_the_step
-from ...units import quote
 
 _STEP = "import torch\nfor x in xs:\n    opt.zero_grad({})\n    net(x).mean().backward()\n    opt.step()"
 
@@ -32,8 +29,7 @@ class ZeroGradSetToNone(Fix):
         Case(_STEP.format("set_to_none=False") + "\n    print(net.weight.grad)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Leave the argument out."""
+    def propose(self, death: Death) -> Proposals:
         code = death.code
         if not death.memory.grew_here or death.growth.is_steady or grows_by_the_step(code):
             return
