@@ -4,6 +4,7 @@ import ast
 
 from .code.attributes import Origin
 from .code.cellsource import span
+from .code.dict_entries import dict_entries
 from .code.notebook import Call, Notebook
 from .code.origins import Origins
 from .edits import Change, Changes, EditRefusedError, set_argument
@@ -26,27 +27,13 @@ def hidden_arguments(call: Call, code: Notebook) -> Origin | None:
     return None
 
 
-def entries(table: Origin | None, code: Notebook, depth: int = 0) -> dict[object, ast.expr]:
+def entries(table: Origin | None, code: Notebook) -> dict[object, ast.expr]:
     """Return what the keys of a dict stand for, also of those that it takes in with `**`; nothing without a dict.
 
     A key that has another value in one of several calls stands for the name `several`.
     """
-    known: dict[object, ast.expr] = {}
-    match table:
-        case Origin(node=ast.Dict(keys=keys, values=values), scope=scope):
-            for key, value in zip(keys, values, strict=True):
-                if isinstance(key, ast.Constant):
-                    known[key.value] = value
-                elif key is None and depth < _DEEPEST:
-                    known |= entries(Origin(value, scope), code, depth + 1)
-        case Origin(node=ast.BoolOp(values=values), scope=scope):
-            for value in values:  # which of them it was, is not known
-                known |= dict.fromkeys(entries(Origin(value, scope), code, depth + 1), ast.Name("several"))
-        case Origin(node=ast.Name() | ast.Attribute() as node, scope=scope) if depth < _DEEPEST:
-            found = [entries(one, code, depth + 1) for one in Origins(code).of(node, scope)]
-            for one in found:
-                known |= one if len(found) == 1 else dict.fromkeys(one, ast.Name("several"))
-    return known
+    found = () if table is None else dict_entries(table, Origins(code))
+    return {one.key: one.at.node if one.is_sure else ast.Name("several") for one in found}
 
 
 def add_entry(table: Origin, code: Notebook, key: str, value: str) -> Changes:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .attributes import Origin
+from .dict_entries import dict_entries
 from .literals import number
 from .notebook import Notebook
 from .origins import Origins, all_origins
@@ -16,7 +17,6 @@ from .trees import walk
 
 _LEAST = 4
 """Less is a number of dimensions, or of copies."""
-_DEEPEST = 4  # dicts in dicts
 _SIZES = re.compile(
     r"(?:^|_)(?:num|nb|max|size|len|length|width|height|bins?|samples?|rows?|cols?|columns?|points?|steps?|beams?"
     r"|depth|degree|features?|channels?|hidden|units|pop|population|resolution|res|grid|capacity|particles?|paths?"
@@ -80,30 +80,9 @@ def _named(origin: Origin, origins: Origins) -> Iterator[tuple[str, Origin]]:
     elif isinstance(node, ast.Call):
         for word in node.keywords:
             if word.arg is None:
-                yield from _entries(Origin(word.value, scope), origins)
+                yield from ((str(one.key), one.at) for one in dict_entries(Origin(word.value, scope), origins))
             elif number(word.value):
                 yield word.arg, Origin(word.value, scope)
-
-
-def _entries(table: Origin, origins: Origins, depth: int = 0) -> Iterator[tuple[str, Origin]]:
-    """Yield what a dict holds that a call takes its arguments from, as `generate(**self.options)` does."""
-    for node, scope in (table, *origins.of(*table)) if depth < _DEEPEST else ():
-        if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant):
-                    yield str(key.value), Origin(value, scope)
-                elif key is None:
-                    yield from _entries(Origin(value, scope), origins, depth + 1)
-        elif isinstance(node, ast.Name) and node.id == _rest_of_arguments(scope):
-            for call, caller in origins.calls_of(scope):
-                given = (word for word in call.keywords if word.arg and word.arg not in scope.parameters)
-                yield from ((f"{word.arg}", Origin(word.value, caller)) for word in given)
-
-
-def _rest_of_arguments(scope: Scope) -> str | None:
-    """Return the name of the parameter that takes all other arguments, `**options`."""
-    rest = scope.node.args.kwarg if isinstance(scope.node, ast.FunctionDef) else None
-    return None if rest is None else rest.arg
 
 
 def _as_written(name: str, value: int, at: Origin) -> SizeNumber:

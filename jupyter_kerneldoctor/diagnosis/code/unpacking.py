@@ -23,6 +23,13 @@ def unpacked_from(code: Notebook, name: str, binding: Binding) -> tuple[int, ast
     return None
 
 
+def part_of_call(name: ast.Name, scope: Scope, code: Notebook) -> tuple[int, ast.Call, Scope] | None:
+    """Return the call that a name got one of several results of, which of them, and the scope of the call."""
+    binding = code.lookup(name.id, scope, name)
+    part = None if binding is None or binding.value is not None else unpacked_from(code, name.id, binding)
+    return None if binding is None or part is None else (*part, binding.scope)
+
+
 def _unpackings(code: Notebook, scope: Scope) -> dict[Position, ast.Assign]:
     """Return the assignments of a scope to several names, by where they end."""
     known: dict[Scope, dict[Position, ast.Assign]] = code.answers.setdefault(_unpackings, {})

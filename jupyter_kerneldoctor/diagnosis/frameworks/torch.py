@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from ..code.notebook import Binding, Call, Notebook, Scope
 from ..code.origins import Origins
-from ..code.unpacking import unpacked_from
+from ..code.unpacking import part_of_call
 from . import torch_names as known
 from .gradients import graph_is_off, graph_is_off_at, iterated
 from .parameters import asked_for_parameters, is_parameter
@@ -109,20 +109,16 @@ class Tensors:
 
     def _is_unpacked_without_graph(self, name: ast.Name, scope: Scope) -> bool:
         """Whether a name got one of the results of a call under `torch.no_grad()`."""
-        binding = self.code.lookup(name.id, scope, name)
-        unpacked = None if binding is None or binding.value is not None else unpacked_from(self.code, name.id, binding)
-        return unpacked is not None and binding is not None and graph_is_off_at(unpacked[1], binding.scope, self.code)
+        part = part_of_call(name, scope, self.code)
+        return part is not None and graph_is_off_at(part[1], part[2], self.code)
 
     def _of_several(self, name: ast.Name, scope: Scope, depth: int) -> set[Kind]:
         """Return what a name is that got one of several results, or stands for each item in turn."""
-        kinds: set[Kind] = set()
-        if (binding := self.code.lookup(name.id, scope, name)) is not None:
-            unpacked = unpacked_from(self.code, name.id, binding)
-            kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
-            if unpacked is not None and unpacked[0] and getattr(unpacked[1].func, "attr", "") in known.GIVE_INDICES:
-                kinds = {Kind.TENSOR}
-            kinds -= {Kind.OTHER, Kind.MODULE}
-            kinds |= {Kind.GRAPH} if is_parameter(name, scope) else set()
+        kinds: set[Kind] = {Kind.GRAPH} if is_parameter(name, scope) else set()
+        if (part := part_of_call(name, scope, self.code)) is not None:
+            at, call, home = part
+            are_indices = at and getattr(call.func, "attr", "") in known.GIVE_INDICES
+            kinds |= {Kind.TENSOR if are_indices else self.kind(call, home, depth)} - {Kind.OTHER, Kind.MODULE}
         gone_through = None if kinds else iterated(name, scope)
         return kinds | ({self.kind(gone_through, scope, depth)} - {Kind.OTHER})
 
@@ -218,7 +214,7 @@ class Tensors:
                     if self.kind(part, scope) is Kind.GRAPH:
                         return False
                     continue
-                unpacked = unpacked_from(self.code, part.id, binding) if binding.value is None else None
+                unpacked = part_of_call(part, scope, self.code)
                 made = binding.value if unpacked is None else unpacked[1]
                 if made is not None and made not in seen:
                     seen.add(made)

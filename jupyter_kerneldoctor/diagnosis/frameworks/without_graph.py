@@ -4,7 +4,7 @@ import ast
 from enum import Enum
 
 from ..code.scopes import Scope
-from ..code.unpacking import unpacked_from
+from ..code.unpacking import part_of_call
 from ..edits import Changes, EditRefusedError, append, replace
 from .gradients import name_of_torch
 from .torch import Kind, Tensors
@@ -69,10 +69,9 @@ def _library_form(node: ast.expr, scope: Scope, tensors: Tensors) -> _Form | Non
             return _Form.TUPLE
         case ast.Attribute(attr="past_key_values"):
             return _Form.OTHER
-        case ast.Name(id=name) if (binding := tensors.code.lookup(name, scope, node)) is not None:
-            part = unpacked_from(tensors.code, name, binding) if binding.value is None else None
-            made = set() if part is None else _made_by(part[1], binding.scope, tensors)
-            return None if part is None or not made else _Form.TUPLE if part[0] and made & {*_PAIRS} else _Form.TENSOR
+        case ast.Name() if (part := part_of_call(node, scope, tensors.code)) is not None:
+            made = _made_by(part[1], part[2], tensors)
+            return None if not made else _Form.TUPLE if part[0] and made & {*_PAIRS} else _Form.TENSOR
         case ast.Call() if tensors.kind(node.func, scope) is Kind.MODULE and (made := _made_by(node, scope, tensors)):
             is_other = made & {*_RECURRENT} or any(one.startswith("transformers.") for one in made)
             return _Form.OTHER if is_other else _Form.TENSOR
