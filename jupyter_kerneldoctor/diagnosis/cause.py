@@ -1,7 +1,7 @@
 """What a cause is: one class in one file of `causes/`."""
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
@@ -14,9 +14,26 @@ from .postmortem import CauseFinding, Evidence, Reason
 from .registry import Rule
 from .texts import evidence as texts
 from .texts import exclusions
+from .units import quote, size
 
-__all__ = ["Cause", "CauseFinding", "Certainty", "Death", "Evidence", "Family", "Reason", "WorkerEnd"]
+__all__ = [
+    "Cause",
+    "CauseFinding",
+    "Certainty",
+    "Death",
+    "Evidence",
+    "Family",
+    "Incident",
+    "Reason",
+    "Recordings",
+    "WorkerEnd",
+    "quote",
+    "size",
+]
 """What every cause needs, in one import."""
+
+Recordings: TypeAlias = Iterable[Recording]
+"""The examples of a cause."""
 
 
 class WorkerEnd(NamedTuple):
@@ -104,10 +121,10 @@ class Cause(Rule):
             family=family,
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Recordings for which this is the answer."""
         raise NotImplementedError
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Recordings that look like it, for which it is not the answer."""
         raise NotImplementedError

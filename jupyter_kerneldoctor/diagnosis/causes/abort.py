@@ -1,14 +1,12 @@
-from collections.abc import Iterable, Iterator
-
-from jupyter_kerneldoctor.recording.model import Recording
+from collections.abc import Iterator
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, WorkerEnd
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, WorkerEnd, quote
 from ..code.ending_calls import EndingCall
 from ..examples import crash_in, crash_report, recording
 from ..texts import evidence, usual_reasons
-from ..units import cell_name, quote
+from ..units import cell_name
 
 
 class Abort(Cause):
@@ -56,7 +54,7 @@ class Abort(Cause):
             usual_reasons=usual_reasons.of_an_abort(death),
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """By the cell, by a library, by Python itself, and with nothing written at all."""
         cell = "import os\nos.abort()"
         yield recording(cell, signal="SIGABRT", crash=crash_in(cell, line=2, message="Aborted"))
@@ -71,7 +69,7 @@ class Abort(Cause):
         yield recording("f()", signal="SIGABRT", crash=crash)
         yield recording("f()", signal="SIGABRT", server="watched")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Another signal with an abort in the code or in the file, and a stack overflow that Python noticed."""
         yield recording("import os\nif bad: os.abort()", signal="SIGKILL", crash=crash_report("Aborted"))
         yield recording("import signal\nsignal.raise_signal(signal.SIGABRT)", signal="SIGABRT")

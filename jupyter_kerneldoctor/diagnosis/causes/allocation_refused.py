@@ -1,20 +1,18 @@
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ..analysis.ending import CRASHES, FROM_OUTSIDE
 from ..analysis.incident_site import that_it_was_raised
 from ..analysis.memory_refusals import NEAR, Refusal, is_used_up, refusals, without_room_for_a_stack
 from ..analysis.traceback import fatal_message
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote, size
 from ..conflicts import by_words
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..texts import evidence, exclusions
 from ..texts.allocation_site import taken_where
-from ..units import quote, size
 
 _MUCH_LESS = 0.5
 _SMALL = 0.1
@@ -117,7 +115,7 @@ class AllocationRefused(Cause):
         pieces = (that_it_was_raised(incident), *_limits(death, reasons), stacks)
         return self.finding(death, Certainty.STRONG, told, pieces, summary="No memory for another thread")
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """C++ and Rust below a limit, more than the machine has, and a crash with the address space used up."""
         bad = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
         full = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
@@ -142,7 +140,7 @@ class AllocationRefused(Cause):
         yield recording("rows = load(n)", exit_code=1, output=said, system_states=[earlier])
         yield recording("rows = load(n)", exit_code=1, output="MemoryError: \nMemoryError: \n", server="watched")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Another exception, a crash far from every limit, a memory kill, the words of a program that a cell ran."""
         other = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no\n"
         yield recording("f()", signal="SIGABRT", output=other)

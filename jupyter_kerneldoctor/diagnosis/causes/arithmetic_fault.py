@@ -1,9 +1,5 @@
-from collections.abc import Iterable
-
-from jupyter_kerneldoctor.recording.model import Recording
-
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, WorkerEnd
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, WorkerEnd
 from ..examples import crash_in, recording
 
 
@@ -44,7 +40,7 @@ class ArithmeticFault(Cause):
             summary="Impossible calculation in native code (SIGFPE)",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """With a report, without one, and where only the report is left."""
         cell = "lib.mean(values, 0)"
         report = crash_in(cell, message="Floating-point exception")
@@ -52,7 +48,7 @@ class ArithmeticFault(Cause):
         yield recording("import stats_ext\nstats_ext.mean([])", signal="SIGFPE", server="watched")
         yield recording(cell, end="status-unknown", crash=report)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """An exception of Python's, the same signal sent on purpose, another signal."""
         yield recording("1 // 0", alive=True, idle=True)
         yield recording("import os\nos.kill(os.getpid(), 8)", signal="SIGFPE")

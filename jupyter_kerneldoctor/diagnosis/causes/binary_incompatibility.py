@@ -1,14 +1,12 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import Frame, Incident
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import Frame
 
 from ..analysis.incident_site import that_it_was_raised
 from ..analysis.last_words import plugin_of_another_qt, quoted
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote
 from ..conflicts import by_words
 from ..examples import crash_in, crash_report, recording
-from ..units import quote
 
 _INSTALLED_TWICE = ("numpy", "importlib", "IPython")
 """Modules that every failed import runs through; they say nothing of which package is the wrong one."""
@@ -84,7 +82,7 @@ class BinaryIncompatibility(Cause):
             summary="Packages do not fit together",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """MKL, the dynamic linker, HDF5, protobuf, and a crash in a package that had complained before."""
         mkl = "Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so or libmkl_def.so.\n"
         yield recording("import numpy as np\nnp.dot(a, b)", exit_code=2, output=mkl)
@@ -103,7 +101,7 @@ class BinaryIncompatibility(Cause):
         crash = crash_in("f()", (_COREF, 88, "coref"))
         yield recording("import neuralcoref", "f()", signal="SIGSEGV", incidents=[failed], crash=crash)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A crash in another package than the one that complained, the exit codes without words, a program's words."""
         failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(_COREF, 14, "<module>"),))
         other = ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse")

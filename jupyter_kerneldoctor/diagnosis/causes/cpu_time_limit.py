@@ -1,10 +1,9 @@
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings
 from ..code.notebook import Notebook
 from ..examples import recording
 from ..units import duration
@@ -56,7 +55,7 @@ class CpuTimeLimit(Cause):
             summary=f"Processor time used up ({death.signal})",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """At the soft limit, at the hard one, and without a look at the limits."""
         soft = SystemState(-9, "start", rlimits={"CPU": Rlimit(3, 10)})
         used = SystemState(-0.1, "end", rlimits={"CPU": Rlimit(4, 10)}, cpu_s=3.0)
@@ -65,7 +64,7 @@ class CpuTimeLimit(Cause):
         hard = SystemState(-0.2, "changed", rlimits={"CPU": Rlimit(60, 60)}, cpu_s=59.6)
         yield recording("while True: pass", signal="SIGKILL", system_states=[hard])
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Signalled or killed far from the limit, killed without a limit, and a signal sent by the cell."""
         far = SystemState(-0.2, "changed", rlimits={"CPU": Rlimit(3600, 3600)}, cpu_s=59.6)
         yield recording("f()", signal="SIGXCPU", system_states=[far])

@@ -1,14 +1,12 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import FileSystem, Incident, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..analysis.environment import is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote, size
 from ..conflicts import by_words
 from ..examples import GIB, MIB, cell_file, crash_report, recording
-from ..units import quote, size
 
 _WRITTEN_IN_PART = "requested and written"
 """What NumPy says when a file took less than it was given (`PyArray_ToFile`); it does not say why."""
@@ -63,7 +61,7 @@ class DiskFull(Cause):
         evidence = (that_it_was_raised(incident, f" ({meaning})"), *_room_left(full))
         return self.finding(death, certainty, _no_room(full, death), evidence, summary="The disk is full")
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """A mapped file, one on a file system that is only open, and a library's last words."""
         cell = "m = np.memmap(path, 'f8', 'w+', shape=n)\nm[:] = 1"
         report = crash_report("Bus error", (cell_file(cell), 2, "<module>"))
@@ -78,7 +76,7 @@ class DiskFull(Cause):
         said = "terminate called after throwing an instance of 'E'\n  what():  write: No space left on device\n"
         yield recording("store.flush()", signal="SIGABRT", output=said, system_states=opened)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Room left, the words of a program the cell ran, only /dev/shm full, a full disk beside another crash."""
         room = [SystemState(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, GIB, ("mapped",)),))]
         yield recording("f()", signal="SIGBUS", system_states=room)

@@ -1,13 +1,9 @@
-from collections.abc import Iterable
-
-from jupyter_kerneldoctor.recording.events import Framework, GpuDriver, Incident
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import Framework, GpuDriver
 
 from ..analysis import gpu
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote
 from ..examples import GIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
-from ..units import quote
 
 
 class DriverMismatch(Cause):
@@ -61,7 +57,7 @@ class DriverMismatch(Cause):
             summary="Driver and library do not fit together",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """TensorFlow's cuda_dnn.cc, a cuDNN that PyTorch does not find, and a handle with an old driver."""
         words = (
             "E gpu/cuda_dnn.cc:378] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.9.4.  CuDNN "
@@ -75,7 +71,7 @@ class DriverMismatch(Cause):
         built, free = [Framework("tensorflow", -9.0, "2.15", {"cuda": "12.2"})], [sample(2 * GIB, 1 * GIB)]
         yield died(words, gpu_driver=old, frameworks=built, samples=free)
 
-    def survives(self) -> Iterable[Recording]:
+    def survives(self) -> Recordings:
         """PyTorch's errors at the first use of the card."""
         old, built, error = GpuDriver("470.57.02", "11.4"), [torch_memory(0, 0)], "builtins.RuntimeError"
         for words in (
@@ -87,7 +83,7 @@ class DriverMismatch(Cause):
         words = "system has unsupported display driver / cuda driver combination"
         yield survived("cuda-error", words, "x.cuda()", gpu_driver=broken, error=error)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A full card, versions that differ in what does not matter, and a library that looked for a card."""
         words = "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
         yield died(words, samples=[sample(24 * GIB, 20 * GIB)])

@@ -1,16 +1,15 @@
 from collections.abc import Iterable, Iterator
 
-from jupyter_kerneldoctor.recording.events import Incident
-from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.model import Cell
 
 from ..analysis.ending import FROM_OUTSIDE, signal_passed_on
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote
 from ..code.deferred_calls import names_an_exit
 from ..code.ending_calls import EndingCall
 from ..examples import recording
 from ..texts import evidence, exclusions, usual_reasons
-from ..units import cell_name, quote, sentence, statement
+from ..units import cell_name, sentence, statement
 from .self_kill import ended_by_deferred, gives_away
 
 _AT_ONCE_S = 2.0
@@ -136,7 +135,7 @@ class ExitCall(Cause):
         told = f"A worker process ended by itself with exit code {code} {death.where()}; the kernel lived on."
         return self.finding(death, Certainty.STRONG, told, worker.evidence(), title="A worker process ended by itself")
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """`exit()` that the kernel obeyed, also if it crashed on leaving, `os._exit`, and a library that leaves."""
         yield recording("x = 1", "if x: exit()", exit_code=0, request="cell")
         yield recording("x = 1\nquit", exit_code=0, request="cell", server="watched")
@@ -157,7 +156,7 @@ class ExitCall(Cause):
         watchdog = "import os, threading\nthreading.Timer(60, os._exit, args=(3,)).start()"
         yield recording(watchdog, exit_code=3, idle=True, server="watched")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A shutdown that was asked for, a signal, and an exit between two cells."""
         yield recording("import os\nif bad: os._exit(0)", exit_code=0, request="message")
         yield recording("import os\nif bad: os._exit(0)", exit_code=0, server="shutdown")

@@ -1,10 +1,9 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ..analysis.incident_site import that_it_was_raised
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings
 from ..conflicts import by_words
 from ..examples import cell_file, crash_report, recording
 
@@ -54,7 +53,7 @@ class FdLimit(Cause):
         told = f"Too many files were open {death.where()}{_allowed(death)}."
         return self.finding(death, Certainty.PROVEN, told, (raised, *_open_files(death)), summary="Too many open files")
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """The abort of libzmq, and a C++ library's."""
         cell = "sockets = [context.socket(zmq.PUSH) for _ in range(5000)]"
         report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
@@ -64,7 +63,7 @@ class FdLimit(Cause):
         cpp = "terminate called after throwing an instance of 'E'\n  what():  open: Too many open files\n"
         yield recording("reader.read()", signal="SIGABRT", output=cpp, server="watched")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """At the limit beside a crash of another kind, killed with these words, and a program the cell ran said so."""
         full = SystemState(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
         yield recording("f()", signal="SIGSEGV", system_states=[full])

@@ -1,13 +1,10 @@
-from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..code.mapped_files import cut_while_mapped
 from ..examples import GIB, cell_file, crash_report, recording
-from ..units import quote
 
 
 class FileTruncated(Cause):
@@ -59,7 +56,7 @@ class FileTruncated(Cause):
         summary = "Crashed: a mapped file became shorter (SIGBUS)"
         return self.finding(death, Certainty.STRONG, told, cells, summary=summary)
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """One file, and several."""
         cell = "total = m.sum()"
         report = crash_report("Bus error", (cell_file(cell), 1, "<module>"))
@@ -71,7 +68,7 @@ class FileTruncated(Cause):
         mapped = "import numpy as np\nPATH = 'x.dat'\nm = np.memmap(PATH, mode='r')"
         yield recording(mapped, "with open(PATH, 'wb') as f: f.write(b'')\nm.sum()", signal="SIGBUS")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """No such file, and such a file beside another kind of crash."""
         whole = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",))
         yield recording("m.sum()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(whole,))])

@@ -1,17 +1,16 @@
 import re
 from collections.abc import Iterable
 
-from jupyter_kerneldoctor.recording.events import Child, Incident
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import Child
 
 from ..analysis.failed_children import failed_children, how_they_ended
 from ..analysis.last_look import written
 from ..analysis.stuck_cell import BlockedChild, StuckCell
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in
 from ..texts import stuck_cell
-from ..units import cell_name, quote
+from ..units import cell_name
 
 _SAID = re.compile(r"^[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*", re.MULTILINE)
 _CUDA = re.compile(r"Cannot re-initialize CUDA in forked subprocess")
@@ -87,7 +86,7 @@ class ForkUnsafe(Cause):
             summary="Running, but stuck",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Copies that wait for a held lock, in an OpenMP library, in the log's lock; and those that end themselves."""
         source = "def work(x):\n    with lock: return x\nwith ctx.Pool(2) as p:\n    p.map(work, range(2))"
         worker = (frame("multiprocessing/pool.py", "mapstar"), frame("multiprocessing/pool.py", "worker"))
@@ -105,7 +104,7 @@ class ForkUnsafe(Cause):
         yield stuck_in("p.map(g, x)", 1, *IN_MAP, waits_in="futex_wait_queue", gone=gone, output=said * 6)
         yield recording("p.map(g, x)", alive=True, children=gone, output=said * 6)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Idle workers, workers at work, another program, and a queue that the workers wait for themselves."""
         idle = (frame("multiprocessing/synchronize.py", "__enter__"), frame("multiprocessing/queues.py", "get"))
         idlers = [child_state(901, *idle, frame("multiprocessing/pool.py", "worker"), waits_in="futex_wait_queue")]

@@ -1,14 +1,12 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import GpuSample, Incident, Xid
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import GpuSample, Xid
 
 from ..analysis import gpu, gpu_messages
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote
 from ..examples import GIB, Group, crash_in, recording
 from ..examples.gpu import CARD, died, sample, survived
 from ..texts import stuck_cell
-from ..units import quote
 
 _BUSY_PERCENT = 50
 _RECENT_S = 30.0
@@ -94,7 +92,7 @@ class GpuHardware(Cause):
             summary="Running, but stuck",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """The events of NVIDIA's "Xid Errors", a count of memory errors, and a restart while the card was braked."""
         hot = GpuSample(-1.0, 0, 20 * GIB, 20 * GIB, 99, 91, 300.0, ("thermal",))
         yield died("CUDA error: unspecified launch failure\n", xids=[Xid(-1.0, 79, 0)], samples=[hot])
@@ -106,13 +104,13 @@ class GpuHardware(Cause):
         busy = sample(GIB, GIB, utilisation=97)
         yield recording("train()", end="not-seen", rebooted=True, gpus=[CARD], gpu_samples=[busy])
 
-    def survives(self) -> Iterable[Recording]:
+    def survives(self) -> Recordings:
         """An error with the driver's event beside it."""
         error, xid = "RuntimeError", Xid(-1.5, 95, 0)
         yield survived("cuda-error", "CUDA error: unknown error", "x.cpu()", xids=[xid], error=error)
         yield survived("cuda-error", "uncorrectable ECC error encountered", "x.cpu()", error=error)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """The program's own events, one long before or on another card, a restart with an idle card, or without one."""
         yield died("an illegal memory access was encountered\n", xids=[Xid(-1.0, 31, 0), Xid(-1.0, 13, 0)])
         yield recording("f()", signal="SIGKILL", xids=[Xid(-900.0, 63, 0)])

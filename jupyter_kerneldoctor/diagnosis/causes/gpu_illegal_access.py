@@ -1,13 +1,11 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import Incident, Xid
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import Xid
 
 from ..analysis import gpu
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote
 from ..examples import crash_in
 from ..examples.gpu import died, survived
-from ..units import quote
 
 _VAGUE = ("unspecified launch failure", "CUDA_ERROR_LAUNCH_FAILED")
 
@@ -67,7 +65,7 @@ class GpuIllegalAccess(Cause):
             summary="Invalid memory access on the graphics card",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Last words of PyTorch (c10::Error from a destructor) and of TensorFlow (cuda_event.cc)."""
         words = "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: "
         yield died(words + "device-side assert triggered\n", "del model")
@@ -79,12 +77,12 @@ class GpuIllegalAccess(Cause):
         yield died(words, xids=[Xid(-1.0, 31, 0)])
         yield died("Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f. Reason: Page not present\n")
 
-    def survives(self) -> Iterable[Recording]:
+    def survives(self) -> Recordings:
         """PyTorch's errors, at the line that asked for the result."""
         for signature in ("device-side assert triggered", "an illegal memory access was encountered"):
             yield survived("cuda-error", signature, "print(loss.item())", error="torch.AcceleratorError")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """No memory left, a failing card, a crash without a word about a card, and one in code that uses none."""
         yield died("CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")
         yield died("CUDA error: unspecified launch failure\n", xids=[Xid(-1.0, 79, 0)])

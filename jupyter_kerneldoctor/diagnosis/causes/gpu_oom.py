@@ -1,15 +1,14 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from jupyter_kerneldoctor.recording.events import Framework, GpuProcess, Incident, NamedObject, Namespace, Output
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import Framework, GpuProcess, NamedObject, Namespace, Output
 
 from ..analysis import gpu
 from ..analysis.incident_site import that_it_was_raised
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote, size
 from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
-from ..units import enumeration, of_size, quote, sentence, size
+from ..units import enumeration, of_size, sentence
 
 _FRAGMENTED = 0.2
 _MOST = 0.5
@@ -74,7 +73,7 @@ class OutOfGpuMemory(Cause):
             summary="The graphics card's memory was full",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """TensorFlow's and XLA's last words (bfc_allocator.cc, cuda_driver.cc), and a handle on a full card."""
         words = (
             "E gpu/cuda_driver.cc:802] failed to allocate 2.00G (2147483648 bytes) from device: "
@@ -87,7 +86,7 @@ class OutOfGpuMemory(Cause):
         words = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.\n"
         yield died(words, "f(x).block_until_ready()")
 
-    def survives(self) -> Iterable[Recording]:
+    def survives(self) -> Recordings:
         """PyTorch, CuPy, JAX, TensorFlow: alone, beside others, fragmented, with a traceback that keeps tensors."""
         numbers = {"total_bytes": 24 * GIB, "free_bytes": 12 * MIB}
         numbers |= {"allocated_bytes": 14 * GIB, "reserved_bytes": 22 * GIB}
@@ -101,7 +100,7 @@ class OutOfGpuMemory(Cause):
         yield survived("jax-out-of-memory", "RESOURCE_EXHAUSTED: Out of memory", "f(x)", frameworks=[jax])
         yield survived("tf-resource-exhausted", "OOM when allocating tensor: GPU", "model.fit(x)")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Memory of the machine, a program gone astray on the card, words long before the end, an ordinary end."""
         yield died("terminate called after throwing an instance of 'std::bad_alloc'\n")
         yield died("CUDA error: device-side assert triggered\n")

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -10,13 +10,13 @@ from ..analysis.cluster_tasks import wanted_resources
 from ..analysis.failed_children import how_they_ended
 from ..analysis.failed_thread import failed_threads
 from ..analysis.stuck_cell import StuckCell
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..code.lossy_exceptions import lossy_exception
 from ..endless_wait import failed_workers, judged
 from ..examples import MIB, recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, at_work, child, child_state, frame, own_frame, stuck_in, thread
 from ..texts import stuck_cell
-from ..units import cell_name, duration, quote
+from ..units import cell_name, duration
 
 _POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))
 _IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
@@ -112,7 +112,7 @@ class Hang(Cause):
         evidence = (Evidence(tip, round(lasted_s, 1), "s", "stack"),)
         return self.finding(death, found[0], headline, evidence, line=busy.line, summary="Running, but stuck")
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """A lock nobody holds any more, an empty queue, workers that are gone, a stopped process, a locked file."""
         yield stuck_in("lock = threading.Lock()\nlock.acquire()\nlock.acquire()", 3, waits_in="futex_wait_queue")
         source = "q = queue.Queue()\nq.get()"
@@ -177,7 +177,7 @@ class Hang(Cause):
         written = f"{opened}\na.execute('delete from t')\nb.execute('create table u (x)')"  # noqa: S608
         yield stuck_in(written, 4, waits_in="hrtimer_nanosleep")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Patience: sleep, input, network, a program or a thread at work, a time limit, a timer; and it went on."""
         yield stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")
         yield stuck_in("time.sleep(600)", 1, waits_in=None)

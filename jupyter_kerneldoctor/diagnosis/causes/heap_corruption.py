@@ -1,10 +1,8 @@
 import re
-from collections.abc import Iterable, Iterator
-
-from jupyter_kerneldoctor.recording.model import Recording
+from collections.abc import Iterator
 
 from ..analysis.traceback import fatal_message
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings
 from ..conflicts import by_words
 from ..examples import crash_in, crash_report, recording
 
@@ -71,7 +69,7 @@ class HeapCorruption(Cause):
             summary="Aborted: damaged memory" if death.signal == "SIGABRT" else "Crashed: damaged memory",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """The words of glibc with an abort and with a crash, a crash in the allocator, and Python's own check."""
         cell = "libc.free(p)"
         report = crash_in(cell, message="Aborted")
@@ -93,7 +91,7 @@ class HeapCorruption(Cause):
         checked = crash_report("_PyMem_DebugRawFree: bad trailing pad byte") + crash_report("Aborted")
         yield recording("del x", signal="SIGABRT", crash=checked)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Another kind of abort, a crash elsewhere, killed with these words, another program's words."""
         yield recording("f()", signal="SIGABRT", output="terminate called after throwing an instance of 'E'\n")
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault", ("m.py", 1, "f")))

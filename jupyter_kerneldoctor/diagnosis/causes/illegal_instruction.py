@@ -1,10 +1,9 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import SystemState
-from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, WorkerEnd
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, WorkerEnd
 from ..conflicts import by_words
 from ..examples import crash_in, recording
 from ..texts import usual_reasons
@@ -62,7 +61,7 @@ class IllegalInstruction(Cause):
             usual_reasons=usual_reasons.of_an_illegal_instruction(death),
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """At an import, in compiled code on a processor that has everything, and told by the library."""
         cell = "import polars"
         report = crash_in(cell, message="Illegal instruction")
@@ -76,7 +75,7 @@ class IllegalInstruction(Cause):
         )
         yield recording("import tensorflow", signal="SIGABRT", output=said)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """The same signal sent on purpose, and an abort that speaks of something else."""
         yield recording("import signal\nsignal.raise_signal(signal.SIGILL)", signal="SIGILL")
         yield recording("import tensorflow", signal="SIGABRT", output="Check failed: shape.ok()\n")

@@ -1,13 +1,12 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from jupyter_kerneldoctor.recording.events import Incident, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..analysis.ending import FROM_OUTSIDE
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.memory_refusals import NEAR
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings
 from ..examples import GIB, MIB, Group, recording
 from ..texts import evidence, usual_reasons
 from ..units import duration
@@ -83,7 +82,7 @@ class KilledExternally(Cause):
         told = f"{told} {death.where()}; the kernel lived on."
         return self.finding(death, certainty, told, worker.evidence(), title=f"A worker process was {title}")
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """With memory at ease, near its limit, after a child's memory kill, and while idle."""
         sleep = "import time\ntime.sleep(30)"
         ease = Group(2 * GIB, usage_bytes=60 * MIB)
@@ -95,7 +94,7 @@ class KilledExternally(Cause):
         yield recording(sleep, signal="SIGKILL", memory=(50 * MIB,) * 3, groups=[child])
         yield recording("x = 1", signal="SIGTERM", idle=True, server="watched")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A restart that was asked for, a memory kill, a signal of a crash."""
         yield recording("f()", signal="SIGKILL", server="restart")
         yield recording("f()", signal="SIGKILL", request="message")

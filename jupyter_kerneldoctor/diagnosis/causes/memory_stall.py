@@ -1,15 +1,14 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import SystemState
-from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, size
 from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..texts import stuck_cell
-from ..units import cell_name, duration, size
+from ..units import cell_name, duration
 
 _FRESH_S = 60.0
 _THRASHING_PER_S = 200
@@ -66,7 +65,7 @@ class MemoryStall(Cause):
             summary="Running, but out of memory",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """At a limit without a killer (memory.oom_control of version 1); swap full and pages read back all the time."""
         full, memory = Group(500 * MIB, limit_hits=(0, 900), usage_bytes=500 * MIB), (200 * MIB, 480 * MIB)
         under = [SystemState(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
@@ -80,7 +79,7 @@ class MemoryStall(Cause):
         fitting = frame("sklearn/base.py", "fit", library=True)
         yield stuck_in("fit()", 1, fitting, state="D", system_states=[swap], faults_per_s=900.0)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """At a limit with cached files, after it went on, a killer that is at hand, a lock, some pressure, no cell."""
         near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1 * GIB)
         yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near])

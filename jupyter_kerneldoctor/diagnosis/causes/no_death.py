@@ -1,10 +1,9 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Child
-from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import failed_children
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..texts import evidence, observed_while, stuck_cell
@@ -54,7 +53,7 @@ class NoDeath(Cause):
             line=None,
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Alive: busy, idle, close to its limit, or no longer recorded."""
         yield recording("f()", alive=True)
         yield recording("f()", alive=True, idle=True)
@@ -66,7 +65,7 @@ class NoDeath(Cause):
         yield stuck_in("page = urlopen(url)", 1, frame("socket.py", "readinto"), waits_in="wait_woken")
         yield stuck_in("with lock: pass", 1, waits_in="futex_wait_queue", over=True)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Gone, with or without an end, or on another machine; and alive, but stuck."""
         yield stuck_in("with lock: pass", 1, waits_in="futex_wait_queue")
         yield recording("f()", signal="SIGKILL")

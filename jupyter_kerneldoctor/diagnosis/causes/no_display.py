@@ -1,14 +1,12 @@
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import SystemState
-from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.last_words import newest_text, plugin_of_another_qt
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..conflicts import by_words
 from ..examples import crash_in, crash_report, recording
-from ..units import quote
 
 _DRAWS = frozenset(
     {"cv2", "vtk", "vtkmodules", "pyvista", "mayavi", "vedo", "open3d", "PyQt5", "PyQt6", "PySide2", "PySide6", "wx"}
@@ -88,7 +86,7 @@ class NoDisplay(Cause):
             summary="Ended: no screen to draw on",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Qt, VTK, GTK with an exit, and crashes in a library that draws."""
         cell = "cv2.imshow('x', image)"
         none = [SystemState(-5, "start", display="")]
@@ -111,7 +109,7 @@ class NoDisplay(Cause):
         trouble = "libGL error: failed to load driver: swrast\n"
         yield recording("p.show()", signal="SIGSEGV", crash=crash, output=trouble)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A crash in a library that draws: with a screen, or while it computes; no screen, but a crash elsewhere."""
         crash = crash_in("p.show()", (f"{_PACKAGES}/vtkmodules/util/misc.py", 9, "render"))
         screen = [SystemState(-5, "start", display=":0")]

@@ -1,17 +1,17 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import Child, Incident
-from jupyter_kerneldoctor.recording.model import Recording, ServerView
+from jupyter_kerneldoctor.recording.events import Child
+from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.memory_refusals import CLIMBING_FROM
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, size
 from ..examples import GIB, MIB, PID, Group, recording
 from ..texts import evidence
 from ..texts.allocation_site import allocating_line, filled_by_others, line_needs, taken_where
 from ..texts.growth import growth
 from ..texts.headline import shortage
-from ..units import sentence, size
+from ..units import sentence
 
 _AT_THE_LIMIT = 0.95
 
@@ -75,7 +75,7 @@ class OutOfMemoryInCgroup(Cause):
         """Explain a worker process that Linux killed at the limit that it shares with the kernel."""
         return of_a_worker(self, death) if death.memory.has_group_limit else None
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Killed at the limit: by the own group's count, or by that of an ancestor that is all there is to read."""
         full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 501), usage_bytes=495 * MIB)
         growth = (100 * MIB, 250 * MIB, 470 * MIB)
@@ -93,7 +93,7 @@ class OutOfMemoryInCgroup(Cause):
         # The lines of Linux's mm/oom_kill.c; no count could be read.
         yield recording("fit()", signal="SIGKILL", memory=growth, kernel_log=_LINES)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Near the limit, or after another's kill, and yet another cause."""
         near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1020 * MIB)
         memory = (900 * MIB, 1000 * MIB)

@@ -1,16 +1,15 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
 from ..analysis.memory_refusals import CLIMBING_FROM, NEAR
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, size
 from ..examples import GIB, MIB, Group, recording
 from ..texts import evidence
 from ..texts.allocation_site import allocating_line, taken_where
 from ..texts.growth import growth
 from ..texts.headline import shortage
-from ..units import size
 
 
 class OutOfMemoryInContainer(Cause):
@@ -62,7 +61,7 @@ class OutOfMemoryInContainer(Cause):
             summary="Gone with its container at the memory limit",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Kernel and recorder vanished together at the limit or on the way there; or a count says so."""
         full, still = Group(500 * MIB), (300 * MIB, 490 * MIB)
         yield recording("df = load()", end="not-seen", memory=still, groups=[full])
@@ -72,7 +71,7 @@ class OutOfMemoryInContainer(Cause):
         killed = Group(2 * GIB, oom_kills=(0, 3), limit_hits=(0, 40), usage_bytes=2040 * MIB)
         yield _killed_as_a_group(recording("df = load()", signal="SIGKILL", memory=(2 * GIB,), groups=[killed]))
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """With memory to spare, after a restart of the machine, when somebody saw the end or could have: it lives."""
         full = Group(2 * GIB)
         yield recording("f()", end="not-seen", memory=(100 * MIB,) * 9, groups=[full])

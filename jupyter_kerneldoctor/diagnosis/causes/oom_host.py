@@ -1,17 +1,14 @@
-from collections.abc import Iterable
 from typing import Any
 
-from jupyter_kerneldoctor.recording.events import Incident, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, CauseFinding, Certainty, Death, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Family, Incident, Recordings, size
 from ..examples import GIB, MIB, PID, Group, recording
 from ..texts import evidence
 from ..texts.allocation_site import allocating_line, line_needs, needed, taken_where
 from ..texts.growth import growth
 from ..texts.headline import shortage
-from ..units import size
 from .oom_cgroup import of_a_worker
 
 
@@ -67,7 +64,7 @@ class OutOfMemoryOnHost(Cause):
         """Explain a worker process that Linux killed because the machine's memory was full."""
         return None if death.memory.has_group_limit else of_a_worker(self, death)
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """The group's count rose, with the machine full and no limit near; or there is nothing but the full machine."""
         memory, counted = (2 * GIB, 5 * GIB, 9 * GIB), [Group(oom_kills=(3, 4))]
         full: dict[str, Any] = {"signal": "SIGKILL", "memory": memory, "available_bytes": 90 * MIB}
@@ -78,7 +75,7 @@ class OutOfMemoryOnHost(Cause):
         # The lines of Linux's mm/oom_kill.c; the last measurement is too old to show it.
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=3 * GIB, kernel_log=_LINES)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """The container's limit was hit, the count did not rise, or there was memory left."""
         memory = (300 * MIB, 490 * MIB)
         full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 50), usage_bytes=499 * MIB)

@@ -1,16 +1,13 @@
 import re
-from collections.abc import Iterable
 from typing import Any
 
-from jupyter_kerneldoctor.recording.events import Incident, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import SystemState
 
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, quote, size
 from ..examples import GIB, MIB, PID, Group, recording
 from ..texts import evidence
 from ..texts.allocation_site import allocating_line, line_needs, taken_where
 from ..texts.growth import growth
-from ..units import quote, size
 
 _MONITORS = (
     re.compile(r"killed due to the node running low on memory"),
@@ -84,7 +81,7 @@ class OutOfMemoryInUserspace(Cause):
             summary="Ended by a service that watches over memory" if certainty > Certainty.POSSIBLE else None,
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """As the manual pages of earlyoom and oomd.conf(5) say when they act; and their own words in the log."""
         memory, group = (3 * GIB, 9 * GIB, 12 * GIB), [Group()]
         no_swap = [SystemState(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
@@ -101,7 +98,7 @@ class OutOfMemoryInUserspace(Cause):
         line = "systemd-oomd: Killed /user.slice/jupyter.scope due to memory pressure for /user.slice being 82.12%"
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, kernel_log=[line])
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """With memory left, with swap left, killed by Linux itself, and a crash."""
         memory, group, low = (3 * GIB, 12 * GIB), [Group()], 600 * MIB
         yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=4 * GIB, groups=group)

@@ -1,14 +1,14 @@
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from jupyter_kerneldoctor.recording.events import SystemState
-from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.model import Cell
 
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..conflicts import by_words
 from ..examples import crash_in, crash_report, recording
-from ..units import cell_name, quote, sentence
+from ..units import cell_name, sentence
 
 _LLVM_RUNTIME = re.compile(r"lib(?:iomp5|omp)(?:md)?(?:-[0-9a-f]+)?\.(?:so|dylib)[\d.]*")
 """The runtimes of LLVM and Intel, which are one code base. GNU's libgomp beside one is no conflict by itself."""
@@ -57,7 +57,7 @@ class OpenmpConflict(Cause):
             summary="Aborted: two OpenMP libraries" if death.signal == "SIGABRT" else "Crashed: two OpenMP libraries",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """The runtime's words, and a crash in a runtime that is there twice."""
         said = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\nOMP: Hint ...\n"
         cell = "import torch\nfaiss.IndexFlatL2(8)"
@@ -72,7 +72,7 @@ class OpenmpConflict(Cause):
         allowed = "import os\nos.environ['KMP_DUPLICATE_LIB_OK'] = 'TRUE'"
         yield recording(allowed, cell, signal="SIGSEGV", crash=crash_in(cell, line=2), system_states=twice)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Two copies that get along, a crash in the only one, and the words of another program."""
         both = [SystemState(-1, "changed", libraries=("/a/libiomp5.so", "/b/libomp.so.5"))]
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault"), system_states=both)

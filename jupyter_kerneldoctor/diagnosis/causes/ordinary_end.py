@@ -1,8 +1,6 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.model import Recording
-
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings
 from ..examples import GIB, Group, recording
 from ..texts import evidence
 
@@ -32,7 +30,7 @@ class OrdinaryEnd(Cause):
         shown = (*_requests(death), *evidence.exit_status(death))
         return self.finding(death, Certainty.PROVEN, f"The kernel was {done}, as requested.", shown, line=None)
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Asked by the server or by a message, whatever the exit status says, and whatever the memory did."""
         yield recording("x = 1", exit_code=0, idle=True, server="shutdown")
         yield recording("x = 1", exit_code=0, idle=True, request="message")
@@ -44,7 +42,7 @@ class OrdinaryEnd(Cause):
         full = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=1 * GIB)
         yield recording("f()", signal="SIGKILL", server="restart", groups=[full])
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Nobody asked, it was the cell that asked, or it still runs."""
         yield recording("f()", signal="SIGKILL")
         yield recording("f()", signal="SIGKILL", server="watched")

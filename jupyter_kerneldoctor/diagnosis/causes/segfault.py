@@ -1,12 +1,7 @@
-from collections.abc import Iterable
-
-from jupyter_kerneldoctor.recording.model import Recording
-
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, CauseFinding, Certainty, Death, Family, WorkerEnd
+from ..cause import Cause, CauseFinding, Certainty, Death, Family, Recordings, WorkerEnd, quote
 from ..examples import crash_in, crash_report, recording
 from ..texts import usual_reasons
-from ..units import quote
 
 _NEVER_MAPPED = 1 << 16
 """Linux gives no program the first 64 KiB (vm.mmap_min_addr)."""
@@ -58,7 +53,7 @@ class Segfault(Cause):
             usual_reasons=usual_reasons.of_a_crash(death),
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """With a report, with one from deep in a library, and without any."""
         cell = "ctypes.string_at(0)"
         crash = crash_in(cell, ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"))
@@ -68,7 +63,7 @@ class Segfault(Cause):
         yield recording("w.sum()", signal="SIGSEGV")
         yield recording("w.sum()", end="status-unknown", crash=crash)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A child's report in the file, an exit that was asked for, a signal to itself, a recursion."""
         report = crash_report("Segmentation fault", ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"))
         yield recording("f()", signal="SIGKILL", crash=report)

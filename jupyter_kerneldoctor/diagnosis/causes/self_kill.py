@@ -1,16 +1,16 @@
 from collections.abc import Iterable
 
 from jupyter_kerneldoctor.recording.events import Stack, ThreadStack
-from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.model import Cell
 
 from ..analysis.ending import FROM_OUTSIDE
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..code.ending_calls import EndingCall
 from ..code.signal_targets import Sending
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..examples.stuck import own_frame
 from ..texts import evidence
-from ..units import cell_name, quote
+from ..units import cell_name
 
 _AT_ONCE_S = 0.5
 
@@ -95,7 +95,7 @@ class SelfKill(Cause):
             summary=f"Ended by its own notebook ({death.signal})",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Every way to say it."""
         for cell in (
             "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
@@ -122,7 +122,7 @@ class SelfKill(Cause):
         watchdog = "import os\ndef stop(*_):\n    os.kill(os.getpid(), 9)\nsignal.signal(signal.SIGUSR1, stop)"
         yield recording(watchdog, "work()", signal="SIGKILL", server="watched")
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A signal to another process, another signal than the one that came, a definition that is never called."""
         thread = "import os\ndef stop():\n    os.kill(os.getpid(), 9)\nThread(target=stop)"
         yield recording(thread, "f()", signal="SIGTERM")

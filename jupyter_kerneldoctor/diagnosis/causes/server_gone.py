@@ -1,10 +1,10 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
 from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings
 from ..examples import CELL_S, STARTED_WALL_S, Group, recording
 from ..postmortem import iso
 from ..units import duration
@@ -66,7 +66,7 @@ class ServerGone(Cause):
             summary="Left: its server was gone",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """The kernel's own words, the server's note, a service that was stopped, and exit code 1 out of the blue."""
         words = "[IPKernelApp] WARNING | Parent appears to have exited, shutting down.\n"
         yield recording("train()", exit_code=1, output=words)
@@ -80,7 +80,7 @@ class ServerGone(Cause):
         yield recording("train()", signal="SIGTERM", server=gone)
         yield recording("x = 1", exit_code=1, idle=True)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """The cell's own exit, a server that lived on, one that was gone long before, one that ended long after."""
         yield recording("import os\nos._exit(1)", exit_code=1)
         yield recording("x = 1", exit_code=1, idle=True, server="watched")

@@ -1,16 +1,26 @@
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import FileSystem, Incident, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..analysis.environment import NEARLY_FULL, Environment, is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..analysis.last_words import newest_text, quoted
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, WorkerEnd
+from ..cause import (
+    Cause,
+    CauseFinding,
+    Certainty,
+    Death,
+    Evidence,
+    Family,
+    Incident,
+    Recordings,
+    WorkerEnd,
+    quote,
+    size,
+)
 from ..examples import GIB, MIB, cell_file, crash_report, recording
-from ..units import quote, size
 
 _DOCKER_DEFAULT_BYTES = 64 * MIB
 _FILLING = 0.25
@@ -84,7 +94,7 @@ class ShmExhausted(Cause):
             summary="Shared memory is full",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Full when it died, and emptied again by the death."""
         cell = "a = np.ndarray(n, buffer=s.buf)\na[:] = 1.0"
         report = crash_report("Bus error", (cell_file(cell), 2, "<module>"))
@@ -99,7 +109,7 @@ class ShmExhausted(Cause):
         large = (FileSystem("/dev/shm", "tmpfs", 64 * MIB, 64 * MIB, ("shm", "mapped"), mapped_bytes=200 * MIB),)  # noqa: S108
         yield recording(cell, signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=large)])
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Room left, the disk full instead, a file cut short, another signal."""
         free = FileSystem("/dev/shm", "tmpfs", 8 * GIB, 7 * GIB, ("shm",))  # noqa: S108
         full = FileSystem("/dev/shm", "tmpfs", 64 * MIB, 0, ("shm",))  # noqa: S108

@@ -1,17 +1,15 @@
 import re
-from collections.abc import Iterable, Iterator
-
-from jupyter_kerneldoctor.recording.model import Recording
+from collections.abc import Iterator
 
 from ..analysis.stack_fault import Fault
 from ..analysis.traceback import GAVE_UP_ON_STACK, Recursion, fatal_message
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..code.deep_calls import DeepCall
 from ..code.notebook import Call
 from ..conflicts import by_words
 from ..examples import PID, cell_file, crash_in, crash_report, recording
 from ..texts import evidence
-from ..units import cell_name, quote, sentence
+from ..units import cell_name, sentence
 
 _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
 _RAISED_TO = re.compile(r"\bsetrecursionlimit\s*\(\s*(?:int\()?([\d_]+(?:e\d)?|sys\.maxsize)(?:\s*\*\*\s*(\d))?")
@@ -108,7 +106,7 @@ class StackOverflow(Cause):
         pieces = (line, *(() if death.traceback is not None else (_NO_ROOM,)))
         return self.finding(death, Certainty.LIKELY, told, pieces, summary=f"Stack overflow ({death.signal})")
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """One function, several in a circle, and Python's own last word."""
         define = "import sys\nsys.setrecursionlimit(10**6)\nclass A:\n    def __bool__(self): return bool(a)\na = A()"
         frames = [(cell_file(define), 4, "__bool__")] * 100
@@ -156,7 +154,7 @@ class StackOverflow(Cause):
         fault = [_fault("7ffd5a1feff8", "7ffd5a1ff000")]
         yield recording("sum(rows)", signal="SIGSEGV", crash=crash_in("sum(rows)"), kernel_log=fault)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A crash below a short stack, a deep stack without repetition, other copies, and the recursion of a child."""
         shallow = [("/site-packages/lib/a.py", 3, "visit")] * 5
         yield recording("visit(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *shallow))

@@ -1,13 +1,12 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..analysis.start_failure import said_before_it_left, start_failure
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..examples import recording
 from ..texts import evidence
-from ..units import quote
 
 _AT_ONCE_S = 5.0
 
@@ -57,7 +56,7 @@ class StartupFailure(Cause):
             summary="Never became ready",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """No interpreter, no ipykernel, a file that hides a module, a full disk, and no word at all."""
         gone = "[Errno 2] No such file or directory: '/gone/bin/python'"
         command = ("/gone/bin/python", "-m", "ipykernel_launcher", "-f", "kernel.json")
@@ -77,7 +76,7 @@ class StartupFailure(Cause):
         yield recording(end="not-seen", server=_failed(returncode=1))
         yield _by_server(recording(exit_code=1), after_s=0.1)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """A kernel that answered, and one whose start was called off."""
         yield recording("f()", exit_code=1, server="watched")
         yield recording(exit_code=0, server=_failed(requested="shutdown", returncode=0))

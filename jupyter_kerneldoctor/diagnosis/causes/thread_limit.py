@@ -1,15 +1,14 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ..analysis.environment import Environment
 from ..analysis.incident_site import that_it_was_raised
 from ..analysis.memory_refusals import without_room_for_a_stack
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Incident, Recordings, size
 from ..conflicts import by_words
 from ..examples import cell_file, crash_report, recording
-from ..units import of_size, size
+from ..units import of_size
 
 _NEAR = 0.9
 _LARGE_STACK_BYTES = 1 << 30
@@ -85,7 +84,7 @@ class ThreadLimit(Cause):
             summary="No more threads could be started",
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """TensorFlow, the C++ library, GNU's OpenMP which leaves, and Rust."""
         cell = "import tensorflow as tf\ndata.map(f, num_parallel_calls=64)"
         report = crash_report("Aborted", (cell_file(cell), 2, "<module>"))
@@ -101,7 +100,7 @@ class ThreadLimit(Cause):
         rust = "failed to spawn thread: Os { code: 11, kind: WouldBlock }\n"
         yield recording("pl.read_csv(p)", signal="SIGABRT", output=rust)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """The limit reached beside a crash of another kind, another exception, and a run that went on for a while."""
         full = SystemState(-0.2, "changed", pids_current=100, pids_limit=100)
         yield recording("f()", signal="SIGSEGV", system_states=[full])

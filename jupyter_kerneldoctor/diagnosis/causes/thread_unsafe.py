@@ -1,12 +1,12 @@
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from ..analysis.traceback import Thread
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings
 from ..code.notebook import Notebook
 from ..conflicts import by_words
 from ..examples import cell_file, crash_in, crash_report, recording
@@ -96,7 +96,7 @@ class ThreadUnsafe(Cause):
         summary = "Ended: two threads in a library that allows one"
         return self.finding(death, Certainty.LIKELY, told, _in_the_background(death, module), summary=summary)
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """numba, Tcl, X, and a crash with two threads in netCDF."""
         cell = "list(pool.map(f, parts))"
         numba = "Terminating: Numba workqueue threading layer is terminating: Concurrent access has been detected.\n"
@@ -124,7 +124,7 @@ class ThreadUnsafe(Cause):
         both = _in_a_thread(_READ).replace("Segmentation fault", "Fatal Python error: Bus errorSegmentation fault")
         yield recording("import netCDF4 as nc", _READ, cell, signal="SIGBUS", crash=both)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Two threads in a library that is made for it, one thread in one that is not, and another process's words."""
         yield recording("f()", signal="SIGSEGV", crash=_two_threads_in("numpy/_core/_methods.py"))
         one = ("/env/lib/python3.11/site-packages/netCDF4/utils.py", 40, "read")

@@ -1,13 +1,12 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
-from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..code.timers import Timer
 from ..examples import recording
 from ..texts import evidence, usual_reasons
-from ..units import cell_name, quote, sentence
+from ..units import cell_name, sentence
 from .cpu_time_limit import sent_by_others
 
 _NO_MEANING = "it got a signal without a fixed meaning"
@@ -94,7 +93,7 @@ class UnhandledSignal(Cause):
             usual_reasons=usual_reasons.of_an_unhandled_signal(death),
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """A timer of the cell, one of an earlier cell, signals from outside, and a real-time signal."""
         yield recording("import signal\nsignal.alarm(2)\nwork()", signal="SIGALRM")
         yield recording("import signal as s\ns.setitimer(s.ITIMER_PROF, 5)", "work()", signal="SIGPROF")
@@ -105,7 +104,7 @@ class UnhandledSignal(Cause):
         unlimited = SystemState(-1, "end", rlimits={"CPU": Rlimit()}, cpu_s=9.0)
         yield recording("work()", signal="SIGXCPU", system_states=[unlimited])
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """Sent by the cell itself, sent to end the program, sent by a crash; a timer beside another end."""
         yield recording("import os, signal\nos.kill(os.getpid(), signal.SIGUSR1)", signal="SIGUSR1")
         yield recording("work()", signal="SIGTERM")

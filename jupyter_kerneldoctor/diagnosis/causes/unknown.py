@@ -1,12 +1,10 @@
-from collections.abc import Iterable, Iterator
-
-from jupyter_kerneldoctor.recording.model import Recording
+from collections.abc import Iterator
 
 from ..analysis.memory_refusals import NEAR
-from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote, size
 from ..examples import MIB, Group, recording
 from ..texts import evidence, exclusions
-from ..units import cell_name, plural, quote, size
+from ..units import cell_name, plural
 
 
 class Unknown(Cause):
@@ -36,7 +34,7 @@ class Unknown(Cause):
             death, Certainty.WEAK, _headline(death), _shown(death), ruled_out=ruled_out, line=death.crash_line
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    def fires_on(self) -> Recordings:
         """Nothing recorded the end, it cannot be seen from here, or the signal is one without a rule."""
         yield recording("f()", end="not-seen")
         yield recording("f()", end="not-seen", memory=(990 * MIB,))
@@ -49,7 +47,7 @@ class Unknown(Cause):
         yield recording("f()", signal="SIGBUS")
         yield recording("x = 1", exit_code=3, idle=True)
 
-    def silent_on(self) -> Iterable[Recording]:
+    def silent_on(self) -> Recordings:
         """It runs, or another cause is likelier."""
         yield recording("f()", alive=True)
         yield recording("f()", signal="SIGSEGV")
