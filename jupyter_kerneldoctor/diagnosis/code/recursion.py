@@ -34,6 +34,18 @@ def calls_itself(scope: Scope, others: Mapping[str, Scope], code: Notebook) -> b
     return False
 
 
+def names_itself(scope: Scope) -> bool:
+    """Whether a function calls itself by its own name, a method by that of its object."""
+    for call in scope.calls:
+        match call.func:
+            case ast.Name(id=name) if name == scope.function and not scope.owner:
+                return True
+            case ast.Attribute(attr=name, value=ast.Name(id=owner)) if name == scope.function and scope.owner:
+                if owner in scope.parameters[:1]:
+                    return True
+    return False
+
+
 def always_calls_itself(scope: Scope, name: str) -> bool:
     """Whether a function calls itself and decides nothing; a method that of another object of its class."""
     if any(isinstance(node, _DECIDES) for node in scope.nodes):

@@ -36,6 +36,11 @@ def unparse(node: ast.AST) -> str:
     return text
 
 
+def waits(node: ast.AST) -> bool:
+    """Whether a comprehension waits for what is asynchronous: without its brackets only `async for` could go on."""
+    return any(isinstance(one, ast.Await) or getattr(one, "is_async", 0) for one in walk(node))
+
+
 def dump(node: ast.AST) -> str:
     """Return what tells a tree from another, as `ast.dump` writes it."""
     text = ast.dump(node)

@@ -2,12 +2,28 @@
 
 import ast
 
-from ..code.calls import Call, given_to
+from ..code.calls import Call, given_to, last_name
 from ..code.notebook import Notebook
 from ..code.origins import Origins, all_origins
+from ..code.scopes import Scope
 from ..code.trees import walk
 from ..edits import Changes, import_as, replace
 from .loaders import LOADERS
+
+_ONCE = (
+    "open",
+    "iter",
+    "zip",
+    "map",
+    "filter",
+    "enumerate",
+    "reader",
+    "DictReader",
+    "cycle",
+    "chain",
+    "islice",
+    "scan",
+)
 
 
 def _yields(function: ast.expr, call: Call, code: Notebook) -> bool:
@@ -16,8 +32,24 @@ def _yields(function: ast.expr, call: Call, code: Notebook) -> bool:
     name = function.attr if isinstance(function, ast.Attribute) else ""
     found = [one] if one is not None else [scope for scope in code.running.scopes if scope.function == name]
     return bool(found) and all(
-        any(isinstance(node, ast.Yield | ast.YieldFrom) for node in scope.nodes) for scope in found if scope
+        any(isinstance(node, ast.Yield | ast.YieldFrom) for node in scope.nodes) and not _is_used_up(scope, code)
+        for scope in found
     )
+
+
+def _is_used_up(scope: Scope, code: Notebook) -> bool:
+    """Whether what a function goes through may be empty the second time: a file or an iterator made outside of it."""
+    for loop in (node for node in scope.nodes if isinstance(node, ast.For)):
+        for one, where in all_origins(loop.iter, scope, code):
+            if where is scope or not isinstance(one, ast.Call | ast.GeneratorExp):
+                continue
+            if (
+                isinstance(one, ast.GeneratorExp)
+                or last_name(one.func) in _ONCE
+                or Origins(code).called(one.func, where)
+            ):
+                return True
+    return False
 
 
 def _is_bound_later(name: str, call: Call) -> bool:

@@ -57,4 +57,26 @@ def spread(whole: ast.expr) -> list[ast.Subscript]:
                 fine.append(base)
     uses = [one for one in walk(whole) if isinstance(one, ast.Name) and one.id in found]
     is_one = len(found) == 1 and all(isinstance(one.value, ast.Name) for one in next(iter(found.values())))
-    return next(iter(found.values())) if is_one and all(one in fine for one in uses) else []
+    is_by_row = is_one and all(one in fine for one in uses) and _fits_parts(whole, next(iter(found.values())))
+    return next(iter(found.values())) if is_by_row else []
+
+
+def _fits_parts(whole: ast.expr, places: list[ast.Subscript]) -> bool:
+    """Whether what stands beside the array fits a part of its rows, too: a mask of all pairs does not."""
+    around = {node for node in walk(whole) if any(one in places for one in walk(node))}
+    for node in around - {*places}:
+        beside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr) and one not in around]
+        if isinstance(node, ast.Call):
+            beside = [one for one in beside if one is not node.func]
+            beside += [word.value for word in node.keywords if word.value not in around]
+        for one in beside:
+            match one:
+                case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+                    pass
+                case ast.Subscript(slice=ast.Tuple(elts=[new, *_]) | new) if unparse(new) in _NEW_AXIS:
+                    pass
+                case ast.Name() if any(part in places for part in ast.iter_child_nodes(node)):
+                    pass
+                case _:
+                    return False
+    return True

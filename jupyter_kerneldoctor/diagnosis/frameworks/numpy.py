@@ -16,6 +16,23 @@ GATHERERS = tuple(f"numpy.{name}" for name in ("array", "asarray", "stack", "con
 """What puts arrays together and takes a `dtype`."""
 
 _DOUBLE = ("float", "float64", "double", "f8", "d")
+VIEWS = frozenset(
+    (
+        *(
+            "T",
+            "array_split",
+            "asanyarray",
+            "asarray",
+            "ascontiguousarray",
+            "atleast_2d",
+            "broadcast_to",
+            "expand_dims",
+        ),
+        *("flat", "from_dlpack", "from_numpy", "frombuffer", "get", "hsplit", "load", "moveaxis", "numpy", "ravel"),
+        *("reshape", "split", "squeeze", "swapaxes", "to_numpy", "transpose", "values", "view", "vsplit"),
+    )
+)
+"""What gives the same numbers in another form, or may: they stay as long as that does."""
 
 
 def is_double(node: ast.expr | None) -> bool:

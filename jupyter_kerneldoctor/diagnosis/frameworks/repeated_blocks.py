@@ -52,6 +52,8 @@ def block_calls(code: Notebook) -> Iterator[BlockCall]:
         if owner is None or not is_module_class(owner, code) or not tensors.in_use:
             continue
         for call in scope.calls:
+            if isinstance(scope.statement_of(call), ast.AugAssign):
+                continue  # `x += block(x)`: run again, the block would get what became of `x`
             for loop in scope.loops_around(call)[:1]:
                 match loop, call.func:
                     case ast.For(target=ast.Name(id=name), iter=ast.Attribute() as blocks), ast.Name(id=called):

@@ -53,6 +53,8 @@ class BroadcastInBlocks(Fix):
         Case("import numpy as np", "d = (a[:, None] * w[:, None] - b).sum(axis=1)"),
         Case("import numpy as np", "d = ((a[:, None] - b) / a.max()).sum(axis=1)"),
         Case("import numpy as np", "d = np.abs(a[:, None] - b).mean()"),
+        Case("import numpy as np", "d = (np.abs(a[:, None] - a[None]) + np.eye(n) * 9).min(axis=1)"),
+        Case("import numpy as np", "d = np.where(same, 9, np.abs(a[:, None] - b)).min(axis=1)"),
         Case("import numpy as np", "gap = a[:, None] - b\nd = gap.min(axis=1)\nplot(gap)", line=1),
         Case("import numpy as np", "d = np.abs(a[:, None] - b).sum(axis=1)\nbig = [0] * 10**10", line=2),
         Case(  # the means of all pairs are too many

@@ -8,6 +8,7 @@ from ...edits import Changes, import_as, replace, replace_by_lines, set_argument
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.numpy import FLOAT_MAKERS, GATHERERS, is_array, is_double, parts_bytes, single_precision
 
+_NARROW = ("uint8", "int8", "uint16", "int16")  # of wider whole numbers NumPy makes float64, whatever divides them
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _DOUBLES = "Each of its numbers takes 8 bytes (float64). In float32 it takes half"
 
@@ -61,6 +62,7 @@ class DowncastFloat32(Fix):
         Case("import numpy as np\ndef f(): return np.ones((10_000, 10_000))", "f()", "f()", before_mib=1000),
         Case("import numpy as np", "W = np.ones((300_000, 1000))\nassert (W == ids).all()", line=1),
         Case("import jax.numpy as np", "W = np.ones((300_000, 1000))"),
+        Case("import numpy as np\npics = np.zeros((400, 300, 900), dtype='int32')", "X = pics / 255.0", before_mib=700),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -106,7 +108,7 @@ def doubles(death: Death) -> Iterator[tuple[ast.expr, Scope, Changes]]:
                         yield node, scope, _as_single(node, owner, scope, death)
                 case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
                     value = death.values.of(left, scope)
-                    is_whole = is_array(value) and value is not None and "int" in (value.dtype or "")
+                    is_whole = is_array(value) and value is not None and value.dtype in _NARROW
                     if is_whole and (edits := _divided_as_single(node, by, scope, death)) is not None:
                         yield node, scope, edits
 

@@ -1,14 +1,17 @@
 import ast
+from collections.abc import Sequence
 
 from ...calls import nodes_at
 from ...code.arrays import Value
+from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...edits import replace_by_lines
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
-from ...frameworks.numpy import is_array
+from ...frameworks.numpy import VIEWS, is_array
 
 _REDUCE = ("mean", "std", "min", "max", "sum", "median")
+_FACTS = ("shape", "dtype", "ndim", "size", "nbytes", "astype", "copy", "var", "argmax", "argmin")
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _X = "import numpy as np\nX = np.random.rand(120_000, 1000)"
 
@@ -43,7 +46,10 @@ class InPlaceArithmetic(Fix):
         ),  # raises
         Case(_X, "Y = X - X.mean(0)", before_mib=1000),
         Case(_X, "X = (X - X.mean(0)) / X.std(0)", before_mib=1000),  # X.std would be another
-        Case(_X, "Y = X\nX = X / 2\nprint(Y)", before_mib=1000),  # Y is to stay as it is
+        *(  # the other name is to stay as it is
+            Case(f"{_X}\n{other}", "X = X / 2", before_mib=1000)
+            for other in ("Y = X", "Y = X[:9]", "Y = X.T", "Y = {'x': X}", "Y.append(X)", "Y = Rows(X)", "X = base[:]")
+        ),
         Case(_X, "X = X / 2\nbig = [0] * 10**10", line=2, before_mib=1000),
         Case("import numpy as np\nX = np.ones(1000)", "X = X / 2\nload()", before_mib=1000),
     ]
@@ -54,7 +60,7 @@ class InPlaceArithmetic(Fix):
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value):
                     steps = _steps(value, name)
                     old = _array(value, name, steps, scope, death)
-                    if old is not None and old.bytes and not _has_other_name(name, scope, death):
+                    if old is not None and old.bytes and not _is_shared(name, node, scope, death):
                         lines = [f"{name} {_SIGNS[type(op)]}= {unparse(by)}" for op, by in steps]
                         yield Proposal(
                             replace_by_lines(scope, node, *lines),
@@ -94,11 +100,32 @@ def _array(
     return old
 
 
-def _has_other_name(name: str, scope: Scope, death: Death) -> bool:
-    """Whether a name was given the array itself."""
-    for other in death.code.mentioning(name):
-        for node in other.nodes:
-            match node:
-                case ast.Assign(value=ast.Name(id=same)) if same == name:
-                    return True
-    return name in scope.parameters
+def _is_shared(name: str, assigned: ast.Assign, scope: Scope, death: Death) -> bool:
+    """Whether something else may have the same numbers: a name of a part, a container, an object that was given it."""
+    if name in scope.parameters:
+        return True
+    for other in (*death.code.mentioning(name), scope) if scope.is_cell else (scope,):
+        begun = (assigned.lineno, 0) if other is scope else (len(other.tree.source), 0)
+        made = (bound.value for bound in other.bindings.get(name, ()) if bound.position <= begun)
+        if any(not isinstance(one, ast.BinOp | ast.Call) or last_name(one) in VIEWS for one in made):
+            return True
+        fine = {id(part) for node in other.nodes for part in _only_reads(node, other, death)}
+        uses = (one for one in other.named(name) if isinstance(one.ctx, ast.Load) and (one.lineno, 0) < begun)
+        if any(id(use) not in fine for use in uses):
+            return True
+    return False
+
+
+def _only_reads(node: ast.AST, scope: Scope, death: Death) -> Sequence[ast.AST]:
+    """Return the parts of an expression of which it makes something new, or a number."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return left, right
+        case ast.Compare(left=left, comparators=others):
+            return left, *others
+        case ast.Attribute(value=value, attr=attr) if attr in (*_REDUCE, *_FACTS):
+            return (value,)
+        case ast.Call(func=function, args=given) if last_name(function) not in VIEWS:
+            name = death.code.qualified(function, scope) or ""
+            return given if name.startswith("numpy.") or name in ("builtins.len", "builtins.print") else ()
+    return ()

@@ -50,6 +50,7 @@ class HoldTheLockWith(Fix):
     SILENT = [
         _case("with lock:\n    x = 1\nwith lock: pass"),
         _case("lock = threading.Lock()\nlock.acquire()\nlock.acquire()"),
+        _case("lock.acquire()\nif bad:\n    lock.release()\n    stop()\nf(x)\nlock.release()\nlock.acquire()", line=7),
         _case("class A:\n    def f(self):\n        self.lock.acquire()\n        self.lock.release()"),
         _case(_PAY.replace("self.lock.acquire()", "q.get()")),
     ]
@@ -84,6 +85,8 @@ def _pairs(scope: Scope, name: str) -> Iterator[tuple[ast.stmt, list[ast.stmt], 
             end = texts[at].replace(".acquire()", ".release()")
             if end in texts[at + 2 :]:
                 last = texts.index(end, at)
+                if any(end in unparse(one) for one in body[at + 1 : last]):
+                    continue  # it is given back on another way out, too: the block would do that again
                 yield body[at], body[at + 1 : last], body[last]
 
 

@@ -5,6 +5,11 @@ from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 
 _ADDS = ("append", "extend", "insert")
+_ONCE = "Append only what was not seen before: a set of what is in the list"
+_SEEN = (
+    "seen = {{*{0}}}  # before the loop\n\nif new not in seen:  # in it: `new` is what is to be appended\n"
+    "    seen.add(new)\n    {0}.append(new)"
+)
 
 
 class AppendToTheListYouIterate(Fix):
@@ -15,8 +20,8 @@ class AppendToTheListYouIterate(Fix):
 
     When it is offered: Memory ran out little by little in such a loop that nothing leaves.
 
-    What it costs: What is appended is not gone through. Where that was meant, as in a search through links, keep a set
-    of what was seen and append only what is new.
+    What it costs: What is appended is not gone through. Where a round appends several things, or none, as in a search
+    through links, that was meant: there the fix is advice, a set of what was seen.
     """
 
     id, title, causes = (
@@ -35,11 +40,9 @@ class AppendToTheListYouIterate(Fix):
             "class Crawler:\n    def run(self):\n        for page in self.todo:\n            for n in links(page):\n"
             "                self.todo.append(n)",
             "Crawler().run()",
-            becomes={
-                1: "class Crawler:\n    def run(self):\n        for page in list(self.todo):\n"
-                "            for n in links(page):\n                self.todo.append(n)"
-            },
+            says=("if new not in seen:",),
         ),
+        Case("for node in order:\n    order.extend(node.children)", says=("seen = {*order}",)),  # a tree has an end
         Case(
             "for w in ws:\n    if w[-1] == 's':\n        ws.append(w + 'es')\n    else:\n        ws.append(w + 's')",
             becomes="for w in list(ws):\n    if w[-1] == 's':\n        ws.append(w + 'es')\n    else:\n"
@@ -58,13 +61,15 @@ class AppendToTheListYouIterate(Fix):
     def propose(self, death: Death) -> Proposals:
         for loop, scope in nodes_at(death, ast.For):
             if call := _adds(loop, scope):
-                yield Proposal(
-                    replace(scope, loop.iter, f"list({scope.segment(loop.iter)})"),
-                    f"{quote(scope.segment(call))} makes the list longer that the loop goes through. It never "
-                    "ends. With `list(…)` it goes through what was there before. To follow what is new, too, "
-                    "append only what is not in a set of those already seen.",
-                    death.memory.ramp_bytes,
-                )
+                why = f"{quote(scope.segment(call))} makes the list longer that the loop goes through. "
+                if getattr(call.func, "attr", "") == "extend" or next(iter(scope.loops_around(call)), loop) is not loop:
+                    why += "In a graph with circles it never ends: append only what was not seen before."
+                    yield Proposal((), why, death.memory.ramp_bytes, _ONCE, _SEEN.format(scope.segment(loop.iter)))
+                    continue
+                why += "It never ends. With `list(…)` it goes through what was there before. To follow what is new, "
+                why += "too, append only what is not in a set of those already seen."
+                edits = replace(scope, loop.iter, f"list({scope.segment(loop.iter)})")
+                yield Proposal(edits, why, death.memory.ramp_bytes)
 
 
 def _adds(loop: ast.For, scope: Scope) -> ast.Call | None:

@@ -3,6 +3,7 @@ from dataclasses import replace
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.dict_caches import dict_caches
+from ...code.recursion import names_itself
 from ...edits import indent_unit, insert_after
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
@@ -28,7 +29,7 @@ class BoundDictCache(Fix):
     The edit takes the oldest entry out when there are too many.
 
     When it is offered: Memory grew in a dict that a function looks into before it works a value out, and that
-    nothing else uses.
+    nothing else uses. Not where the function calls itself: it would work out again and again what it has forgotten.
 
     What it costs: What was forgotten is read or worked out again.
     """
@@ -62,6 +63,11 @@ class BoundDictCache(Fix):
         ),
     ]
     SILENT = [
+        Case(
+            _LOAD.replace("decode(name)", "load(name[1:]) + load(name[:-1])"),
+            "for name in names: use(load(name))",
+            held=[Held(-0.5, 2, (_GROWN,))],
+        ),
         Case(_LOAD, "for name in names: use(load(name))"),  # nothing shows that it grew
         Case(_LOAD, "for name in names: load(name)\nuse(cache)", held=[Held(-0.5, 2, (_GROWN,))]),
         Case("cache = {}", "for name in names: cache[name] = load(name)", held=[Held(-0.5, 2, (_GROWN,))]),
@@ -71,7 +77,7 @@ class BoundDictCache(Fix):
         grown = death.growth.container
         for store, text, scope in dict_caches(death.code) if death.memory.grew_here else ():
             is_it = grown is not None and grown.name.rpartition(".")[2] == text.rpartition(".")[2]
-            if not is_it and not grew_in(death, store, scope):
+            if names_itself(scope) or not (is_it or grew_in(death, store, scope)):
                 continue
             count, unit = _fitting(death) if is_it else _USUAL, indent_unit(scope, store)
             edits = insert_after(

@@ -2,6 +2,7 @@ import ast
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
+from ...code.recursion import names_itself
 from ...edits import Changes, import_as, replace, set_argument
 from ...examples import MIB
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
@@ -22,7 +23,8 @@ class BoundFunctionCache(Fix):
     What it does: `@cache` and `@lru_cache(maxsize=None)` keep the result of every call for as long as the function
     lives. With a number they keep that many, the ones used last.
 
-    When it is offered: Memory grew in the cache of a function, as the recording shows.
+    When it is offered: Memory grew in the cache of a function, as the recording shows. Not where the function calls
+    itself: it would work out again and again what it has forgotten.
 
     What it costs: A result that was forgotten is worked out again.
     """
@@ -47,6 +49,9 @@ class BoundFunctionCache(Fix):
         ),
     ]
     SILENT = [
+        Case(  # what is forgotten would be worked out again with all below it
+            "from functools import cache\n@cache\ndef basis(i): return basis(i - 1) + basis(i - 2)", _LOOP, held=_HELD
+        ),
         Case("from functools import cache\n@cache\n" + _BODY, _LOOP),  # nothing shows that it grew
         Case("from functools import lru_cache\n@lru_cache(maxsize=99)\n" + _BODY, _LOOP, held=_HELD),
         Case("from mine import cache\n@cache\n" + _BODY, _LOOP, held=_HELD),
@@ -60,7 +65,8 @@ class BoundFunctionCache(Fix):
         for one in sorted(grown, key=lambda one: one is not first):
             most = _most(one, len(grown), death)
             for scope in death.code.scopes_mentioning(one.name):
-                if scope.function == one.name and (edits := _bounded(scope, most, death)):
+                is_it = scope.function == one.name and not names_itself(scope)
+                if is_it and (edits := _bounded(scope, most, death)):
                     held = one.grew_bytes or one.bytes or 0
                     count = f" of {one.length:,} results" if one.length else ""
                     why = (

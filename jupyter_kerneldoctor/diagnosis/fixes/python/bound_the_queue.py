@@ -1,14 +1,17 @@
 import ast
 
-from ...code.deferred_calls import deferred_store
+from ...code.calls import given_to, last_name
+from ...code.deferred_calls import deferred_functions, deferred_store
 from ...code.stores import Store, stores
+from ...code.trees import unparse
 from ...edits import set_argument
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...place import guilty_place
 
 _QUEUES = ("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue", "asyncio.Queue", "multiprocessing.Queue")
 _READER = "import queue, threading\njobs = queue.Queue()\ndef write():\n    while True: save(jobs.get())"
-_FEEDS = "threading.Thread(target=write).start()\nfor path in paths:\n    jobs.put(load(path))"
+_LOOP = "for path in paths:\n    jobs.put(load(path))"
+_FEEDS = f"threading.Thread(target=write).start()\n{_LOOP}"
 
 
 class BoundTheQueue(Fix):
@@ -24,14 +27,23 @@ class BoundTheQueue(Fix):
 
     id, title, causes = "bound-the-queue", "Give the queue a size: maxsize=100", (Family.MEMORY,)
 
-    FIRES = [Case(_READER, _FEEDS, line=3, becomes={1: _READER.replace("Queue()", "Queue(maxsize=100)")})]
+    FIRES = [
+        Case(_READER, _FEEDS, line=3, becomes={1: _READER.replace("Queue()", "Queue(maxsize=100)")}),
+        *(  # `put` would wait for who comes later
+            Case(made, f"{_LOOP}\n{then}", line=2, says=("before it is filled", "maxsize=100"))
+            for made, then in (
+                (_READER, "threading.Thread(target=write).start()"),
+                ("import queue\njobs = queue.Queue()", "while jobs.qsize(): save(jobs.get())"),
+            )
+        ),
+    ]
     SILENT = [
         Case(_READER.replace("Queue()", "Queue(9)"), _FEEDS, line=3),
         Case("import queue\njobs = queue.Queue()", "for path in paths:\n    jobs.put(load(path))", line=2),
     ]
 
     def propose(self, death: Death) -> Proposals:
-        code, made = death.code, list(death.code.calls(*_QUEUES))
+        made = list(death.code.calls(*_QUEUES))
         store = _filling(death) if made else None
         if store is None or not store.container:
             return
@@ -47,9 +59,26 @@ class BoundTheQueue(Fix):
                     )
                     is_heavy = death.growth.container is not None  # each of its items shows in the memory
                     number, title = ("10", self.title.replace("100", "10")) if is_heavy else ("100", None)
-                    edits = set_argument(call, "maxsize", number, 0) if code.last >= 0 else ()
-                    yield Proposal(edits, why, death.memory.missing_bytes, title)
+                    is_read = death.memory.grows_by_itself or _is_read_meanwhile(store, name, death)
+                    edits = set_argument(call, "maxsize", number, 0) if is_read else ()
+                    snippet = None
+                    if not is_read:
+                        why += f" Start the threads that take out of {quote(store.container)} before it is filled."
+                        snippet = f"{given} = {call.scope.segment(call.node.func)}(maxsize={number})"
+                    yield Proposal(edits, why, death.memory.missing_bytes, title, snippet)
                     return
+
+
+def _is_read_meanwhile(store: Store, name: str, death: Death) -> bool:
+    """Whether a thread takes items out while they are put in: else `put` would wait for ever."""
+    started = deferred_functions(death.code)
+    readers = {one.function for one in started if any(unparse(call.func).endswith(f"{name}.get") for call in one.calls)}
+    for scope in death.code.scopes_mentioning(*readers) if readers else ():
+        for call in scope.calls:
+            is_late = scope is store.scope and call.lineno > store.statement.lineno
+            if not is_late and any(last_name(one) in readers for one in given_to(call)):
+                return True
+    return False
 
 
 def _filling(death: Death) -> Store | None:

@@ -1,11 +1,11 @@
 import ast
 
 from ...calls import calls_at
-from ...code.trees import unparse
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 
 _OPENS = ("builtins.open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open")
+_OF_TEXTS = ("builtins.open", "io.open", "codecs.open")
 _READS = ("read", "readlines", "read_text", "read_bytes")
 
 
@@ -37,6 +37,21 @@ class ChunkedFileRead(Fix):
             },
         ),
         Case("import json", "data = json.load(open(p))", says=("ijson.items(file, 'item')", "open(p, 'rb')")),
+        *(
+            Case(f"with open(p{mode}) as f:\n    {used}", line=2, says=("for line in file",))
+            for mode, used in (
+                ("", "rows = (one.split() for one in f.readlines())"),  # asked for when the file is closed
+                (", 'r+'", "for line in f.readlines(): f.write(line)"),
+            )
+        ),
+        *(  # bytes; and a text behind the last end of a line
+            Case(
+                f"with open(p{mode}) as f:\n    for line in f.read().{cut}: use(line)",
+                line=2,
+                says=("for line in file",),
+            )
+            for mode, cut in ((", 'rb'", "splitlines()"), ("", "split('\\n')"))
+        ),
         Case("data = open('all.txt').read()", says=("for line in file",)),
         Case(
             "import json",
@@ -63,10 +78,19 @@ def _by_line(death: Death) -> Proposals:
         for node in scope.nodes:
             match node:
                 case ast.For(iter=lines) | ast.comprehension(iter=lines) if death.was_running(lines, scope):
+                    if _outlives_its_file(node, scope):
+                        continue
                     if new := _lines_of(lines, scope, death):
                         why = f"{quote(scope.segment(lines))} holds all lines at once. A file gives one at a time."
                         edits = replace(scope, lines, new)
                         yield Proposal(edits, why, death.memory.missing_bytes, "Read the file line by line")
+
+
+def _outlives_its_file(node: ast.AST, scope: Scope) -> bool:
+    """Whether the lines may be asked for when the file is closed: a generator that has a name, or is returned."""
+    made = [one for one in scope.nodes if isinstance(one, ast.GeneratorExp) and node in one.generators]
+    used = {one for call in scope.calls for one in call.args}
+    return any(one not in used for one in made)
 
 
 def _streamed(death: Death) -> Proposals:
@@ -122,19 +146,47 @@ def _lines_of(node: ast.expr, scope: Scope, death: Death) -> str | None:
     """Return what gives the same lines one by one: `f` for `f.readlines()`."""
     match node:
         case ast.Call(func=ast.Attribute(attr="readlines", value=file), args=[], keywords=[]):
-            return scope.segment(file) if _opened(file, scope, death) else None
+            return scope.segment(file) if _is_read_only(_opened(file, scope, death), death) else None
         case ast.Call(
-            func=ast.Attribute(
-                attr="splitlines" | "split", value=ast.Call(func=ast.Attribute(attr="read", value=file), args=[])
-            ),
-            args=[] | [ast.Constant(value="\n")] as given,
-        ) if _opened(file, scope, death) and (given or unparse(node.func).endswith("splitlines")):
+            func=ast.Attribute(attr="splitlines", value=ast.Call(func=ast.Attribute(attr="read", value=file), args=[])),
+            args=[],
+        ) if _is_read_only(_opened(file, scope, death), death) and not _is_binary(file, scope, death):
             return f"(line.rstrip('\\n') for line in {scope.segment(file)})"
     return None
 
 
 def _opened(node: ast.expr, scope: Scope, death: Death) -> str | None:
     """Return the path, as written, of what a file object was opened from; None where it is no file."""
+    call, where = _opening(node, scope, death) or (None, scope)
+    match call:
+        case ast.Call(func=function, args=[path, *_]) if death.code.qualified(function, where) in _OPENS:
+            return where.segment(path)
+        case ast.Call(func=ast.Attribute(value=path)):
+            return where.segment(path)
+    return None
+
+
+def _is_read_only(path: str | None, death: Death) -> bool:
+    """Whether a file was opened, and no call that was running opens it for writing: it would grow while it is read."""
+    for call in death.code.running.calls(*_OPENS):
+        given = [*call.node.args, *(word.value for word in call.node.keywords)]
+        mode = next((one.value for one in given[1:] if isinstance(one, ast.Constant)), None)
+        if isinstance(mode, str) and set(mode) & set("wax+") and call.scope.segment(given[0]) == path:
+            return False
+    return path is not None
+
+
+def _is_binary(node: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether a file gives bytes, or may do so: `open(path, "rb")`, `gzip.open(path)`."""
+    call, where = _opening(node, scope, death) or (None, scope)
+    given = [] if call is None else [*call.args, *(word.value for word in call.keywords if word.arg == "mode")]
+    modes = [one.value for one in given if isinstance(one, ast.Constant)]
+    is_text = call is not None and death.code.qualified(call.func, where) in (*_OF_TEXTS, None)
+    return not (is_text or "rt" in modes) or any(isinstance(one, str) and "b" in one[-3:] for one in modes[-1:])
+
+
+def _opening(node: ast.expr, scope: Scope, death: Death) -> tuple[ast.Call, Scope] | None:
+    """Return the call that opened a file object; None where it is no file."""
     opened: list[tuple[ast.expr, Scope]] = [(node, scope)]
     if isinstance(node, ast.Name):
         binding = death.code.lookup(node.id, scope, node)
@@ -145,12 +197,10 @@ def _opened(node: ast.expr, scope: Scope, death: Death) -> str | None:
                     opened.append((made, scope))
     for call, where in opened:
         match call:
-            case ast.Call(func=function, args=[path, *_]) if death.code.qualified(function, where) in _OPENS:
-                return where.segment(path)
-            case ast.Call(func=ast.Attribute(attr="open", value=path) as function) if (
-                death.code.qualified(function, where) is None
-            ):
-                return where.segment(path)
+            case ast.Call(func=function, args=[_, *_]) if death.code.qualified(function, where) in _OPENS:
+                return call, where
+            case ast.Call(func=ast.Attribute(attr="open") as function) if death.code.qualified(function, where) is None:
+                return call, where
     return None
 
 

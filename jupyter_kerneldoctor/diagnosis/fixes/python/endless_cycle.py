@@ -41,6 +41,11 @@ class EndlessCycle(Fix):
             becomes=_STEPS.format("(item for _ in itertools.count() for item in loader)"),
         ),
         Case("import itertools", "for x in itertools.cycle(read()):\n    fit(x)", says=("for item in read():",)),
+        Case(  # the second time the file is at its end
+            "import itertools\ndef parse(f):\n    for line in f: yield line.split()\nf = open('a')",
+            "for x in itertools.cycle(parse(f)):\n    fit(x)",
+            says=("for item in parse(f):",),
+        ),
         Case(  # as an edit it would go through itself
             "import itertools\nfrom torch.utils.data import DataLoader\nrows = DataLoader(data)",
             "rows = itertools.cycle(rows)\nfor step in range(9000):\n    fit(next(rows))",

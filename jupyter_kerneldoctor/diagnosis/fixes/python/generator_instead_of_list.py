@@ -3,6 +3,7 @@ import ast
 from ...calls import calls_at
 from ...code.attributes import Origin
 from ...code.origins import Origins
+from ...code.trees import waits
 from ...edits import replace
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.loaders import LOADERS
@@ -48,6 +49,7 @@ class GeneratorInsteadOfList(Fix):
         Case(_LOADER + "kept = list(loader)\nbig = torch.ones(10**10)", line=4),
         Case("import numpy as np", "total = np.sum([f(i) for i in xs])"),
         Case("total = sum(f(i) for i in xs)"),
+        Case("total = sum([await f(x) for x in xs])"),  # `sum` takes no asynchronous generator
         Case("total = sum([f(i) for i in xs])\nbig = [0] * 10**10", line=2),
         Case("def sum(x): return x[0]", "total = sum([f(i) for i in xs])"),
     ]
@@ -57,7 +59,7 @@ class GeneratorInsteadOfList(Fix):
             yield from _of_loader(call, death)
         for call in calls_at(death, *_CONSUMERS):
             match call.node.args:
-                case [ast.ListComp() as made]:
+                case [ast.ListComp() as made] if not waits(made):
                     inner = call.scope.segment(made)[1:-1]
                     alone = not call.node.keywords
                     yield Proposal(
@@ -107,4 +109,4 @@ def _is_only_run_over(target: ast.expr | None, death: Death) -> bool:
             case ast.Call(func=ast.Name(id="len" | "enumerate" | "tqdm" | "trange"), args=[used, *_]):
                 fine.add(id(used))
     uses = [one for scope in scopes for one in scope.named(target.id)]
-    return all(one is target or id(one) in fine for one in uses)
+    return not death.code.has_words("IterableDataset") and all(one is target or id(one) in fine for one in uses)

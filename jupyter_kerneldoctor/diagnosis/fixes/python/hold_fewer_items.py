@@ -1,6 +1,11 @@
+import ast
+
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
+from ...code.attributes import Origin
+from ...code.calls import last_name
 from ...code.kept_lengths import kept_length
+from ...code.origins import Origins
 from ...edits import replace
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
@@ -45,6 +50,13 @@ class HoldFewerItems(Fix):
             becomes="pool = deque(maxlen=5_100)\nwhile True:\n    pool.append(step())",
         ),
         Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        pool.pop(0)", held=_HELD, becomes={1: "SIZE = 5_100"}),
+        *(  # there would never be so many; the loop would be a shorter one
+            Case(f"from collections import deque\n{_SIZE}\npool = deque(maxlen=SIZE)", loop, held=_HELD, says=("too.",))
+            for loop in (
+                "while True:\n    pool.append(step())\n    if len(pool) >= 10_000: learn(pool)",
+                "for i in range(SIZE):\n    pool.append(step())",
+            )
+        ),
     ]
     SILENT = [
         Case(_SIZE, _FILL),
@@ -74,10 +86,31 @@ class HoldFewerItems(Fix):
         )
         title = f"Let {quote(container.name)} hold fewer items: {fits:,} in place of {bound:,}"
         number = f"{fits:_}" if "_" in written.scope.segment(written.node) else str(fits)
-        yield Proposal(replace(written.scope, written.node, number), why, container.grew_bytes, title)
+        edits = replace(written.scope, written.node, number)
+        if _is_asked_for_more(container.name, fits, written, death):
+            edits, why = (), f"{why} Other code counts on that number: change it, too."
+        snippet = None if edits else f"{number}  # in place of {bound:,}"
+        yield Proposal(edits, why, container.grew_bytes, title, snippet)
 
     def is_cured(self, before: Death, after: Death) -> bool:
         """Whether the number is smaller."""
         name = before.growth.container.name if before.growth.container is not None else ""
         old, new = kept_length(before.code, name), kept_length(after.code, name)
         return old is not None and new is not None and new[0] < old[0]
+
+
+def _is_asked_for_more(name: str, fits: int, written: Origin, death: Death) -> bool:
+    """Whether code waits for more items than are kept then, or the name of the number says how long a loop is, too."""
+    word, origins = name.rpartition(".")[2], Origins(death.code)
+    for scope in death.code.scopes_mentioning(word):
+        for node in scope.nodes:
+            match node:
+                case ast.Compare(left=ast.Call(func=ast.Name(id="len"), args=[held]), comparators=[limit]):
+                    asked = origins.number(limit, scope) if last_name(held) == word else None
+                    if asked is not None and asked[0] > fits and asked[1].node is not written.node:
+                        return True
+    match written.scope.statement_of(written.node):
+        case ast.Assign(targets=[ast.Name(id=constant)], value=value) if value is written.node:
+            ranges = death.code.calls("builtins.range")
+            return any(isinstance(one, ast.Name) and one.id == constant for call in ranges for one in call.node.args)
+    return False

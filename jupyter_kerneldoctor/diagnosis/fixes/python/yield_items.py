@@ -1,7 +1,7 @@
 import ast
 
 from ...code.origins import Origins
-from ...code.trees import walk
+from ...code.trees import waits, walk
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.gone_through_once import instead_of_list, is_gone_through_once, is_result_gone_through_once, yielded
 from ...frameworks.small_values import is_small
@@ -76,6 +76,7 @@ class YieldItems(Fix):
         Case("docs = [g(x) for x in xs]\nfor epoch in range(3):\n    for d in docs:\n        print(d)"),
         Case("def g(x): return float(f(x))\nys = [g(x) for x in xs]\nprint(max(ys))", line=2),
         Case("for key in list(table.keys()):\n    del table[key]"),
+        Case("docs = [await g(x) for x in xs]\nfor d in docs:\n    print(d)", line=1),
         Case(_READ, _COUNT, cause="segfault"),
     ]
 
@@ -114,7 +115,7 @@ def _may_be_large(node: ast.ListComp | ast.Call, scope: Scope, death: Death) -> 
 def _lazily(node: ast.ListComp | ast.Call, scope: Scope, death: Death) -> str | None:
     """Return what gives the items of a list one by one; None for what is no such list."""
     match node:
-        case ast.ListComp():
+        case ast.ListComp() if not waits(node):
             return f"({scope.segment(node)[1:-1]})"
         case ast.Call(func=ast.Name(id="list"), args=[ast.Call(func=function) as inner], keywords=[]):
             name = death.code.qualified(function, scope)

@@ -10,6 +10,7 @@ from ...code.trees import walk
 from ...edits import Changes, EditRefusedError, insert_after
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
+from ...frameworks.numpy import VIEWS
 from ...place import guilty_place
 from ...units import enumeration
 
@@ -18,8 +19,6 @@ _TYPES = ("DataFrame", "Series", "ndarray")
 _KEEPERS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Starred, ast.Return, ast.Yield, ast.AugAssign)
 """What stands around a name that is given on, so that something else holds the object, too."""
 _RUN_LATER = (ast.Lambda, ast.GeneratorExp, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_VIEWS = ("T", "values", "flat", "reshape", "ravel", "view", "squeeze", "transpose", "swapaxes", "to_numpy")
-"""What gives the same numbers in another form: they stay as long as that does."""
 _ADDERS = ("append", "add", "extend", "insert", "put", "setdefault", "update")
 _CELL = "df1 = df.dropna()\ndf2 = df1.assign(k=1)\ndf3 = df2.sort_values('k')\nprint(df3)"
 _HELD = [Held(-0.5, 2, (NamedObject("df1", "pandas.DataFrame", 800 * MIB, grew_bytes=800 * MIB),))]
@@ -138,7 +137,7 @@ def _may_keep(user: ast.AST, name: str) -> bool:
             return given == name
         case ast.keyword():
             return False
-        case ast.Attribute(attr=attr) if attr in _VIEWS:
+        case ast.Attribute(attr=attr) if attr in VIEWS:
             return True
         case ast.Subscript(slice=ast.Slice() | ast.Tuple()):
             return True

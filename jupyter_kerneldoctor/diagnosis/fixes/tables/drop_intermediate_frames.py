@@ -2,14 +2,21 @@ import ast
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
+from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...edits import insert_before
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
+from ...frameworks.numpy import VIEWS
 from ...units import enumeration
 from ...unused_objects import unused_objects
 
 _LARGE = 0.1  # of what was missing
 _TYPES = ("DataFrame", "Series", "ndarray")
+_LAZY = {
+    *("assign", "expanding", "ewm", "groupby", "head", "items", "iterrows", "itertuples", "pipe", "rename"),
+    *("rename_axis", "resample", "reset_index", "rolling", "set_axis", "set_index", "tail"),
+}
+"""What pandas makes of a table without a copy of it, or works out later."""
 _HELD = Namespace(
     -20.0,
     objects=(NamedObject("raw", "pandas.DataFrame", 900 << 20), NamedObject("clean", "pandas.DataFrame", 500 << 20)),
@@ -46,7 +53,10 @@ class DropIntermediateFrames(Fix):
         Case("raw = load()", "def f(): return raw", "clean = raw + 1", "f()", before_mib=1500, namespaces=[_HELD]),
         Case("raw = load()\nclean = load()", "wide = g(clean)", before_mib=1500, namespaces=[_HELD]),
         Case("raw = load()", "clean = raw.dropna()", "wide = g(clean)", before_mib=1500),  # nothing was recorded
-        Case("raw = load()", "clean = raw[5:]", "g(clean)", before_mib=1500, namespaces=[_HELD]),  # the same memory
+        *(  # the same memory
+            Case("raw = load()", f"clean = {made}", "g(clean)", before_mib=1500, namespaces=[_HELD])
+            for made in ("raw[5:]", "raw.to_numpy()", "raw.rename(columns=str)", "raw.dropna()\ny = raw['y']")
+        ),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -67,12 +77,18 @@ class DropIntermediateFrames(Fix):
 
 def _made_of(death: Death) -> set[str]:
     """Return the names of what a method or function made something else of, under another name, before this cell."""
-    found: set[str] = set()
+    found, shared = set[str](), set[str]()
     for index in range(death.code.last):
         for scope in death.code.scopes(index)[:1]:
             for node in scope.nodes:
                 match node:
-                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value):
                         origins = all_origins(value, scope, death.code)[:4]
-                        found |= {one.node.id for one in origins if isinstance(one.node, ast.Name)} - {name}
-    return found
+                        names = {one.node.id for one in origins if isinstance(one.node, ast.Name)} - {name}
+                        if not isinstance(value, ast.Call):
+                            shared |= names  # `y = raw["y"]` is a part of it
+                        elif last_name(value.func) in VIEWS | _LAZY:
+                            shared |= names
+                        else:
+                            found |= names
+    return found - shared

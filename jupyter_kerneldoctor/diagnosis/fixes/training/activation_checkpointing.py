@@ -58,6 +58,7 @@ class ActivationCheckpointing(Fix):
         ),
     ]
     SILENT = [
+        Case(_NET.format(call="block(x)").replace("x = x +", "x +="), _STEP),  # in place
         Case(_NET.format(call="block(x)"), "net = Net()\nwith torch.no_grad():\n    for x in xs: net(x)"),
         Case(_NET.format(call="block(x)") + "log = []", _STEP + "\n    log.append(net(x))"),
         Case(_NET.format(call="checkpoint(block, x)"), _STEP),

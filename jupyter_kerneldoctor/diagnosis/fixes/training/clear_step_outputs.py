@@ -1,6 +1,7 @@
 import ast
 import re
 
+from ...code.calls import last_name
 from ...edits import insert_after
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.gradients import is_of_lightning
@@ -45,7 +46,14 @@ class ClearStepOutputs(Fix):
             _FIT.format(20),
             becomes={1: f"{_LIT}\n        self.seen.clear(){_REST}"},
             says=("self.seen",),
-        )
+        ),
+        *(  # it is read behind the end of the validation
+            Case(f"{_LIT}{more}{_REST}", f"{_FIT.format(20)}{then}", line=2, says=("Other code reads it",))
+            for more, then in (
+                ("", "\nplot(torch.cat(lit.seen))"),
+                ("\n    def on_train_epoch_end(self):\n        self.log('std', torch.cat(self.seen).std())", ""),
+            )
+        ),
     ]
     SILENT = [
         Case(_LIT, _FIT.format(1)),
@@ -70,12 +78,21 @@ class ClearStepOutputs(Fix):
                 last = ends[0].node.body[-1] if isinstance(ends[0].node, ast.FunctionDef) else None
                 if last is None or isinstance(last, ast.Return) or _is_emptied(name, methods):
                     continue
+                word = name.rpartition(".")[2]
+                others = (one for one in code.scopes_mentioning(word) if one not in (scope, ends[0]))
+                is_read = any(
+                    last_name(use) == word for one in others if one.function != "__init__" for use in one.names
+                )
                 why = (
                     f"{quote(scope.function)} puts something into {quote(name)} in each step, and nothing empties it: "
                     f"that accounts for {share_of(memory.ramp_bytes, memory.missing_bytes or 0)} that the cell took, "
                     "and grows with the epochs, not with the batch."
                 )
-                yield Proposal(insert_after(ends[0], last, f"{name}.clear()"), why, memory.ramp_bytes)
+                edits, snippet = insert_after(ends[0], last, f"{name}.clear()"), None
+                if is_read:
+                    why += " Other code reads it: empty it behind the last that does."
+                    edits, snippet = (), f"{name}.clear()  # when nothing reads it any more, or on_train_epoch_start"
+                yield Proposal(edits, why, memory.ramp_bytes, snippet=snippet)
 
 
 def _is_emptied(name: str, methods: list[Scope]) -> bool:

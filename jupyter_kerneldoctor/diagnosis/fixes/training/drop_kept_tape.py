@@ -1,9 +1,12 @@
 import ast
 
+from ...code.calls import last_name
+from ...code.notebook import Notebook
 from ...code.origins import Origins
+from ...code.trees import walk
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
-from ...frameworks.kept import kept_values
+from ...frameworks.kept import Kept, kept_values
 from ...frameworks.keras import is_gradient_of_a_tape, is_loss, is_output_of_a_tape, tapes
 from ...units import share_of
 
@@ -33,6 +36,11 @@ class DropKeptTape(Fix):
             "for x, y in data:\n" + _STEP + _GRADIENT + "    history.append((loss, tape))",
             becomes="for x, y in data:\n" + _STEP + _GRADIENT + "    history.append(float(loss))",
             says=("tape",),
+        ),
+        Case(  # other code takes each entry apart
+            _TF + "\ndef losses(): return [one.numpy() for one, _ in history]",
+            "for x, y in data:\n" + _STEP + _GRADIENT + "    history.append((loss, tape))",
+            says=("history.append(float(loss))",),
         ),
         Case(
             _TF
@@ -71,7 +79,7 @@ class DropKeptTape(Fix):
                 whole, text = node, f"float(tf.linalg.global_norm({scope.segment(node)}))"
             else:
                 continue
-            text = text if code.lookup("tf", scope) is not None else ""
+            text = text if code.lookup("tf", scope) is not None and not _is_read(kept, code) else ""
             why = (
                 f"Each step keeps {quote(scope.segment(node))} in {quote(kept.container)}. That accounts for "
                 f"{share_of(memory.ramp_bytes, memory.missing_bytes or 0)} that the cell took."
@@ -79,6 +87,16 @@ class DropKeptTape(Fix):
             edits = replace(scope, whole, text) if text else ()
             snippet = None if edits else f"{kept.container}.append(float(loss))"
             yield Proposal(edits, why, memory.ramp_bytes, snippet=snippet)
+
+
+def _is_read(kept: Kept, code: Notebook) -> bool:
+    """Whether other code reads what is kept: it may take a tuple apart, or want tensors."""
+    word, own = kept.container.rpartition(".")[2], set(walk(kept.scope.tree.statements[kept.value]))
+    for scope in code.scopes_mentioning(word):
+        uses = (one for one in scope.names if last_name(one) == word and isinstance(one.ctx, ast.Load))
+        if any(one not in own for one in uses):
+            return True
+    return False
 
 
 def _whole(node: ast.expr, scope: Scope) -> ast.expr:
