@@ -7,6 +7,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
 from .causes import all_causes, examine
 from .certainty import Certainty
 from .death import Death
@@ -52,6 +54,7 @@ class Case:
         line: int | None = None,
         crash: str = "",
         children_mib: int = 0,
+        grew: NamedObject | None = None,
         **recorded: Any,
     ) -> None:
         """Take the cells, and what the fix makes of them.
@@ -71,6 +74,8 @@ class Case:
             The line of the last cell at which it died, where that is known.
         children_mib
             How much of the limit four child processes held at the end.
+        grew
+            What was seen to grow in the last cell.
         recorded
             What else was recorded, as `examples.recording` takes it: `output="Killed"`, `signal="SIGBUS"`.
         """
@@ -79,7 +84,8 @@ class Case:
         self.says, self.limit_mib, self.line = says, limit_mib, line
         self.cause, self._names_its_cause = cause or "oom-cgroup", cause is not None
         self.cells, self._growth, self._before_mib = cells, growth, before_mib
-        self._recorded, self._children_mib = {"crash": crash, **recorded}, children_mib
+        seen = {} if grew is None else {"held": [Held(-0.5, len(cells), (grew,))]}
+        self._recorded, self._children_mib = {"crash": crash, **seen, **recorded}, children_mib
 
     def belongs_to(self, causes: Sequence[str]) -> None:
         """Let it die of the first of its fix's causes, where it names none itself and that is no family."""

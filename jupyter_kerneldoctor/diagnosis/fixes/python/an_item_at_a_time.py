@@ -1,6 +1,6 @@
 import ast
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...code.added_numbers import adds_to_numbers
 from ...code.origins import all_origins
@@ -12,7 +12,7 @@ from ...frameworks.pandas import cells_of, rows_gone_through
 from ...frameworks.plain_lists import best_of, filled_array, is_list, repeated_number
 from ...place import Place, guilty_place
 
-_GREW = [Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))]
+_GREW = NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0)
 _ROUNDS = 3  # items that a container gained while the cell ran
 _ITEMS = (
     "for one in ({element} for {target} in {items}{inner}):  # round brackets: one at a time\n"
@@ -93,11 +93,7 @@ class AnItemAtATime(Fix):
             line=3,
             says=("df['new'] = df['a'] + df['b']",),
         ),
-        Case(
-            "for i in range(len(df)):\n    df.loc[i, 'new'] = f(i)",
-            line=2,
-            says=("df['new'] = df['a'] + df['b']",),
-        ),
+        Case("for i in range(len(df)):\n    df.loc[i, 'new'] = f(i)", line=2, says=("df['new'] = df['a'] + df['b']",)),
         Case("rows = {k: load(k) for k in names}", says=("for k in names", "load(k)")),
         Case(
             "import pandas as pd\ndf = pd.DataFrame(a)",
@@ -105,15 +101,12 @@ class AnItemAtATime(Fix):
             says=("for k, one in df.groupby('k'):", "df.groupby('k').agg("),
         ),
         Case(
-            "for step in steps:\n    df = step(df)\n    kept[step] = df",
-            line=2,
-            held=_GREW,
-            says=("kept[step] = ...",),
+            "for step in steps:\n    df = step(df)\n    kept[step] = df", line=2, grew=_GREW, says=("kept[step] = ...",)
         ),
         Case(
             "for k, x in rounds:\n    kept[k].append({'x': x,\n        'y': f(x)})",
             line=2,
-            held=_GREW,
+            grew=_GREW,
             says=("kept[k].clear()", "of {'x': x, 'y': f(x)} a number", "print(..., file=file)"),
         ),
     ]

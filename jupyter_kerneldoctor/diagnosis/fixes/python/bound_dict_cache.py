@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...code.dict_caches import dict_caches
 from ...code.recursion import names_itself
@@ -40,7 +40,7 @@ class BoundDictCache(Fix):
         Case(
             _LOAD,
             "for name in names: use(load(name))",
-            held=[Held(-0.5, 2, (_GROWN,))],
+            grew=_GROWN,
             becomes={
                 1: _LOAD.replace(
                     "decode(name)",
@@ -53,7 +53,7 @@ class BoundDictCache(Fix):
         Case(
             _OF_SELF.format(""),
             "pages = Pages()\nfor i in range(9000): use(pages[i])",
-            held=[Held(-0.5, 2, (replace(_GROWN, name="pages.seen", items=16),))],
+            grew=replace(_GROWN, name="pages.seen", items=16),
             becomes={
                 1: _OF_SELF.format(
                     "\n            if len(self.seen) > 8:  # forgets the oldest\n"
@@ -66,11 +66,11 @@ class BoundDictCache(Fix):
         Case(
             _LOAD.replace("decode(name)", "load(name[1:]) + load(name[:-1])"),
             "for name in names: use(load(name))",
-            held=[Held(-0.5, 2, (_GROWN,))],
+            grew=_GROWN,
         ),
         Case(_LOAD, "for name in names: use(load(name))"),  # nothing shows that it grew
-        Case(_LOAD, "for name in names: load(name)\nuse(cache)", held=[Held(-0.5, 2, (_GROWN,))]),
-        Case("cache = {}", "for name in names: cache[name] = load(name)", held=[Held(-0.5, 2, (_GROWN,))]),
+        Case(_LOAD, "for name in names: load(name)\nuse(cache)", grew=_GROWN),
+        Case("cache = {}", "for name in names: cache[name] = load(name)", grew=_GROWN),
     ]
 
     def propose(self, death: Death) -> Proposals:

@@ -1,6 +1,6 @@
 import ast
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...code.recursion import names_itself
 from ...edits import Changes, import_as, replace, set_argument
@@ -14,7 +14,6 @@ _USED = 0.25  # of the room, for what caches keep
 _BODY = "def basis(i):\n    return np.ones(10**6) * i"
 _LOOP = "for i in range(10**4): use(basis(i))"
 _BASIS = NamedObject("basis", f"functools.{_TYPE}", 1600 * MIB, items=200, grew_bytes=1500 * MIB, items_before=0)
-_HELD = [Held(-0.5, 2, (_BASIS,))]
 
 
 class BoundFunctionCache(Fix):
@@ -38,23 +37,23 @@ class BoundFunctionCache(Fix):
             becomes={
                 1: "import numpy as np\nfrom functools import lru_cache\n\n@lru_cache(maxsize=32)  # schnell\n" + _BODY
             },
-            held=_HELD,
+            grew=_BASIS,
             says=("basis", "200 results"),
         ),
         Case(
             "import functools, numpy as np\n\n@functools.cache\n" + _BODY,
             _LOOP,
             becomes={1: "import functools, numpy as np\n\n@functools.lru_cache(maxsize=32)\n" + _BODY},
-            held=_HELD,
+            grew=_BASIS,
         ),
     ]
     SILENT = [
         Case(  # what is forgotten would be worked out again with all below it
-            "from functools import cache\n@cache\ndef basis(i): return basis(i - 1) + basis(i - 2)", _LOOP, held=_HELD
+            "from functools import cache\n@cache\ndef basis(i): return basis(i - 1) + basis(i - 2)", _LOOP, grew=_BASIS
         ),
         Case("from functools import cache\n@cache\n" + _BODY, _LOOP),  # nothing shows that it grew
-        Case("from functools import lru_cache\n@lru_cache(maxsize=99)\n" + _BODY, _LOOP, held=_HELD),
-        Case("from mine import cache\n@cache\n" + _BODY, _LOOP, held=_HELD),
+        Case("from functools import lru_cache\n@lru_cache(maxsize=99)\n" + _BODY, _LOOP, grew=_BASIS),
+        Case("from mine import cache\n@cache\n" + _BODY, _LOOP, grew=_BASIS),
     ]
 
     def propose(self, death: Death) -> Proposals:

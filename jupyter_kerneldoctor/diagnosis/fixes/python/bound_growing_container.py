@@ -2,7 +2,7 @@ import re
 import sys
 from dataclasses import replace
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...analysis.growth import is_of_one_step
 from ...code.stores import stores
@@ -15,29 +15,26 @@ from ...postmortem import Grown
 
 _LOOP = "rows = []\nwhile True:\n    rows.append(read())"
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
-_HELD = [Held(-0.5, 1, (_ROWS,))]
-_GRAPHS_HELD = [
-    Held(-0.5, 1, (NamedObject("rows", "list", 9000, items=9000, grew_bytes=9000, items_before=0, with_graph=True),))
-]
+_GRAPHS_HELD = NamedObject("rows", "list", 9000, items=9000, grew_bytes=9000, items_before=0, with_graph=True)
 
 
-def _dict(items: str) -> list[Held]:
-    return [Held(-0.5, 1, (replace(_ROWS, type="dict", item_type=items),))]
+def _dict(items: str) -> NamedObject:
+    return replace(_ROWS, type="dict", item_type=items)
 
 
 def _in_rounds(before: str, cell: str, *says: str) -> Case:
-    return Case(before, cell, held=[Held(-0.5, 2, (_ROWS,))], says=says)
+    return Case(before, cell, grew=_ROWS, says=says)
 
 
 def _of_items(body: str, item_type: str, *says: str) -> Case:
-    held = [Held(-0.5, 1, (replace(_ROWS, item_type=item_type, items=9_000_000),))]
-    return Case(f"rows = []\nfor a in xs:\n    {body}", held=held, says=says)
+    held = replace(_ROWS, item_type=item_type, items=9_000_000)
+    return Case(f"rows = []\nfor a in xs:\n    {body}", grew=held, says=says)
 
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)"
 _CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
 
-_FRAMES = [Held(-0.5, 1, (replace(_ROWS, type="dict", item_type="pandas.DataFrame"),))]
+_FRAMES = replace(_ROWS, type="dict", item_type="pandas.DataFrame")
 _FLIGHTS = "import pandas as pd\nflights = pd.read_csv('flights.csv')\nrows = {}\n"
 _SEARCH = (
     "from collections import deque\nrows, todo = {root: None}, deque([root])\nwhile todo:\n    word = todo.popleft()\n"
@@ -57,42 +54,42 @@ _FORGETS = "forgets the oldest"
 LOOPS_THAT_TELL = (
     Case(
         _FLIGHTS + "for plane, part in flights.groupby('plane'):\n    rows[plane] = part.copy()",
-        held=_FRAMES,
+        grew=_FRAMES,
         says=("rows_of = flights.groupby('plane').indices", "flights.iloc[rows_of[plane]]"),
     ),
     Case(
         "import pandas as pd\n" + _STAYS,
-        held=[Held(-0.5, 1, (replace(_ROWS, item_type="pandas.DataFrame"),))],
+        grew=replace(_ROWS, item_type="pandas.DataFrame"),
         says=("pd.date_range(stay.come, min(stay.go, horizon))", ".cumsum()"),
     ),
     Case(
         _PAIRS + "    rows[one, other] = near(one, other)",
-        held=_dict("float"),
+        grew=_dict("float"),
         says=("if score >= threshold", "rows[one, other] = score", "blocks"),
     ),
     Case(
         _WORDS + "n = Counter(w for words in rows for w in words)",
-        held=[Held(-0.5, 1, (replace(_ROWS, item_type="list", items=9000),))],
+        grew=replace(_ROWS, item_type="list", items=9000),
         says=("counts.update(path.read_text().split())",),
     ),
-    Case(_SEARCH, held=_dict("str"), says=("A*", "for other in changed(word):", "growing limit of depth")),
+    Case(_SEARCH, grew=_dict("str"), says=("A*", "for other in changed(word):", "growing limit of depth")),
     Case(
         _HOOKED,
         "for x in xs:\n    net(x).sum().backward()",
-        held=[Held(-0.5, 2, (replace(_ROWS, item_type="torch.Tensor"),))],
+        grew=replace(_ROWS, item_type="torch.Tensor"),
         says=("handle = net.register_forward_hook(look)", "handle.remove()"),
     ),
     # and where the loop tells nothing of the kind
     Case(
-        _FLIGHTS + "for k, part in flights.groupby('k'):\n    rows[k] = part['x'].max()", held=_FRAMES, says=(_FORGETS,)
+        _FLIGHTS + "for k, part in flights.groupby('k'):\n    rows[k] = part['x'].max()", grew=_FRAMES, says=(_FORGETS,)
     ),
     Case(
         _PAIRS + "    if near(one, other) < 3:\n        rows[one, other] = near(one, other)",
-        held=_dict("float"),
+        grew=_dict("float"),
         says=(_FORGETS,),
     ),
-    Case(_SEARCH.replace("changed(word)", "graph[word]"), held=_dict("str"), says=(_FORGETS,)),
-    Case(_SEARCH.replace("if word == wanted", "if stop"), held=_dict("str"), says=(_FORGETS,)),
+    Case(_SEARCH.replace("changed(word)", "graph[word]"), grew=_dict("str"), says=(_FORGETS,)),
+    Case(_SEARCH.replace("if word == wanted", "if stop"), grew=_dict("str"), says=(_FORGETS,)),
 )
 
 _ROUNDS = (
@@ -149,18 +146,18 @@ class BoundGrowingContainer(Advice):
     snippet = "{code_}"
 
     FIRES = [
-        Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
-        Case(_LOOP, held=[Held(-0.5, 1, (replace(_ROWS, item_type="pandas.DataFrame"),))], says=("pickle.dump(rows,",)),
-        Case(_LOOP, held=[Held(-0.5, 1, (replace(_ROWS, items=30),))], says=("deque(maxlen=10)",)),  # of 50 MiB each
+        Case(_LOOP, grew=_ROWS, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
+        Case(_LOOP, grew=replace(_ROWS, item_type="pandas.DataFrame"), says=("pickle.dump(rows,",)),
+        Case(_LOOP, grew=replace(_ROWS, items=30), says=("deque(maxlen=10)",)),  # of 50 MiB each
         Case(
             "import csv\nrows = []\nfor row in csv.DictReader(f):\n    rows.append(row)",
-            held=[Held(-0.5, 1, (replace(_ROWS, item_type="dict"),))],
+            grew=replace(_ROWS, item_type="dict"),
             says=("rows.append((row['a'], row['b']))", "yield row"),
         ),
         Case(
             "import csv\nrows = []\nwith open('till.csv') as f:\n    for row in csv.DictReader(f):\n"
             "        rows.append(row)\nfor r in rows:\n    n[r['shop']] += float(r['sum'])",
-            held=[Held(-0.5, 1, (replace(_ROWS, item_type="dict"),))],
+            grew=replace(_ROWS, item_type="dict"),
             says=("rows.append((row['shop'], row['sum']))", "read_csv('till.csv', usecols=['shop', 'sum'])"),
         ),
         _of_items("rows.append([a, n[b]])", "list", "rows.extend((a, n[b]))", "reshape(-1, 2)", "yield a, n[b]"),
@@ -170,32 +167,32 @@ class BoundGrowingContainer(Advice):
         _of_items("rows.append(json.loads(a))\nt = sum(r['n'] for r in rows)", "dict", "rows.append((row['n'],))"),
         Case(
             "rows = set()\nfor a in xs:\n    rows.add(f(a))",
-            held=[Held(-0.5, 1, (replace(_ROWS, type="set", item_type="str"),))],
+            grew=replace(_ROWS, type="set", item_type="str"),
             says=("blake2b(repr(f(a)).encode(), digest_size=8)",),
         ),
         Case(
             "rows = set()\nfor a in xs:\n    rows.add(a)",
-            held=[Held(-0.5, 1, (replace(_ROWS, type="set", item_type="int", items=20_000_000),))],
+            grew=replace(_ROWS, type="set", item_type="int", items=20_000_000),
             says=("marks[a] = 1",),
         ),
-        Case("while True:\n    rows[f()] = rows.get(f(), 0) + 1", held=_dict("int"), says=("if times < 2", "hash(f()")),
+        Case("while True:\n    rows[f()] = rows.get(f(), 0) + 1", grew=_dict("int"), says=("if times < 2", "hash(f()")),
         _of_items("rows.append(line.strip())", "str", "sys.intern(line.strip())", "yield line.strip()"),
         _of_items("rows.append({'t': t, 'x': f(t)})", "dict", "columns['x'].append(f(t))", "{'t': [], 'x': []}"),
         _of_items("rows.append(read(day))\nt = f(rows).groupby('shop')", "pandas.DataFrame", "part.groupby('shop'"),
         Case(
             "rows = []\nwhile True:\n    rows.append((u.copy(), v.copy()))",
-            held=[Held(-0.5, 1, (replace(_ROWS, item_type="tuple"),))],
+            grew=replace(_ROWS, item_type="tuple"),
             says=("step % 10", "open_memmap"),
         ),
         Case(
             "rows = []\nfor p in pairs:\n    rows.append(score(p))\nrows.sort(key=cost)\nprint(rows[:10])",
-            held=_HELD,
+            grew=_ROWS,
             says=("yield score(p)", "heapq.nsmallest(10, items(), key=cost)"),
         ),
         *LOOPS_THAT_TELL,
-        Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
-        Case("while True:\n    rows[key()] = read()", held=_dict("object"), says=("del rows[next(iter(rows))]",)),
-        Case("while True:\n    rows['x'].append(read())", held=_dict("list"), says=("del kept[:-1000]",)),
+        Case(_LOOP, grew=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
+        Case("while True:\n    rows[key()] = read()", grew=_dict("object"), says=("del rows[next(iter(rows))]",)),
+        Case("while True:\n    rows['x'].append(read())", grew=_dict("list"), says=("del kept[:-1000]",)),
         _in_rounds(
             "import tensorflow as tf",
             "rows = []\nfor x in xs:\n    rows.append(tape.gradient(loss, model.trainable_variables))",
@@ -218,10 +215,10 @@ class BoundGrowingContainer(Advice):
         ),
     ]
     SILENT = [
-        Case(_LOOP, held=[Held(-0.5, 1, (_CACHE,))]),
+        Case(_LOOP, grew=_CACHE),
         Case(_LOOP),
         Case("x = [0] * 10**10"),
-        Case(_LOOP, held=_HELD, cause="segfault"),
+        Case(_LOOP, grew=_ROWS, cause="segfault"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

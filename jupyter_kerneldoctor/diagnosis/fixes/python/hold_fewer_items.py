@@ -1,6 +1,6 @@
 import ast
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...code.attributes import Origin
 from ...code.calls import last_name
@@ -14,7 +14,6 @@ from ...units import two_digits
 _SHARE = 0.7  # of the room, to stay clear of the limit
 _LEAST = 50  # the part of its length below which something else should change
 _POOL = NamedObject("pool", "list", 1600 * MIB, items=8000, grew_bytes=1600 * MIB, items_before=0)
-_HELD = [Held(-0.5, 2, (_POOL,))]
 _SIZE = "SIZE = 20_000"
 _GROW = "pool = []\nfor x in stream:\n    pool.append(x)\n"
 _FILL = "pool = []\nfor x in stream:\n    if len(pool) < SIZE:\n        pool.append(x)\n    else:\n        use(pool)"
@@ -39,19 +38,19 @@ class HoldFewerItems(Fix):
         Case(
             _SIZE,
             _FILL,
-            held=_HELD,
+            grew=_POOL,
             becomes={1: "SIZE = 5_100"},
             says=("`pool` hold fewer items: 5,100 in place of 20,000", "cell [1]"),
         ),
         Case(
             "from collections import deque",
             "pool = deque(maxlen=50_000)\nwhile True:\n    pool.append(step())",
-            held=_HELD,
+            grew=_POOL,
             becomes="pool = deque(maxlen=5_100)\nwhile True:\n    pool.append(step())",
         ),
-        Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        pool.pop(0)", held=_HELD, becomes={1: "SIZE = 5_100"}),
+        Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        pool.pop(0)", grew=_POOL, becomes={1: "SIZE = 5_100"}),
         *(  # there would never be so many; the loop would be a shorter one
-            Case(f"from collections import deque\n{_SIZE}\npool = deque(maxlen=SIZE)", loop, held=_HELD, says=("too.",))
+            Case(f"from collections import deque\n{_SIZE}\npool = deque(maxlen=SIZE)", loop, grew=_POOL, says=("too.",))
             for loop in (
                 "while True:\n    pool.append(step())\n    if len(pool) >= 10_000: learn(pool)",
                 "for i in range(SIZE):\n    pool.append(step())",
@@ -60,10 +59,10 @@ class HoldFewerItems(Fix):
     ]
     SILENT = [
         Case(_SIZE, _FILL),
-        Case("SIZE = 4_000", _FILL, held=_HELD),
-        Case("SIZE = 10**12", _FILL, held=_HELD),
-        Case(_SIZE, _FILL.replace("len(pool) < SIZE", "len(other) < SIZE"), held=_HELD),
-        Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        use(pool)", held=_HELD),  # it grows on
+        Case("SIZE = 4_000", _FILL, grew=_POOL),
+        Case("SIZE = 10**12", _FILL, grew=_POOL),
+        Case(_SIZE, _FILL.replace("len(pool) < SIZE", "len(other) < SIZE"), grew=_POOL),
+        Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        use(pool)", grew=_POOL),  # it grows on
     ]
 
     def propose(self, death: Death) -> Proposals:

@@ -1,4 +1,4 @@
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...code.graph_searches import GraphSearch, graph_searches
 from ...edits import indent_unit, insert_after, insert_before
@@ -13,7 +13,6 @@ _PATH = (
 )
 _SEEN = "        if node in seen:\n            continue\n        seen.add(node)\n"
 _QUEUE = NamedObject("queue", "collections.deque", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
-_HELD = [Held(-0.5, 2, (_QUEUE,))]
 _GRID = (
     "queue = [(0, 0, 0)]\nwhile queue:\n    x, y, steps = queue.pop(0)\n    if (x, y) == goal:\n        break\n"
     "    for dx, dy in moves:\n        nx, ny = x + dx, y + dy\n        if grid[nx][ny] == '.':\n"
@@ -45,7 +44,7 @@ class NoteWhatWasSeen(Fix):
         Case(
             "from collections import deque\n" + _PATH.format(""),
             "way(g, 1, 2)",
-            held=_HELD,
+            grew=_QUEUE,
             becomes={
                 1: "from collections import deque\n"
                 + _PATH.format(_SEEN).replace("    while", "    seen = set()\n    while")

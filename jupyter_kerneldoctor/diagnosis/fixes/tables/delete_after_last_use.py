@@ -3,7 +3,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...code.cellsource import line_of
 from ...code.trees import walk
@@ -21,8 +21,8 @@ _KEEPERS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Starred, ast.Return, ast
 _RUN_LATER = (ast.Lambda, ast.GeneratorExp, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ADDERS = ("append", "add", "extend", "insert", "put", "setdefault", "update")
 _CELL = "df1 = df.dropna()\ndf2 = df1.assign(k=1)\ndf3 = df2.sort_values('k')\nprint(df3)"
-_HELD = [Held(-0.5, 2, (NamedObject("df1", "pandas.DataFrame", 800 * MIB, grew_bytes=800 * MIB),))]
-_SMALL = [Held(-0.5, 2, (NamedObject("df1", "pandas.DataFrame", 400 * MIB, grew_bytes=400 * MIB),))]
+_HELD = NamedObject("df1", "pandas.DataFrame", 800 * MIB, grew_bytes=800 * MIB)
+_SMALL = NamedObject("df1", "pandas.DataFrame", 400 * MIB, grew_bytes=400 * MIB)
 
 
 class DeleteAfterLastUse(Fix):
@@ -45,23 +45,23 @@ class DeleteAfterLastUse(Fix):
             "import pandas as pd\ndf = pd.DataFrame(a)",
             _CELL,
             line=3,
-            held=_HELD,
+            grew=_HELD,
             becomes="df1 = df.dropna()\ndf2 = df1.assign(k=1)\ndel df1\n"
             "df3 = df2.sort_values('k')\ndel df2\nprint(df3)",
             says=("`df1` (800 MiB)",),
         ),
-        Case("import pandas as pd\ndf = pd.DataFrame(a)", _CELL, line=3, held=_SMALL, says=("del df1",)),
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", _CELL, line=3, grew=_SMALL, says=("del df1",)),
     ]
     SILENT = [
         Case("df = load()", _CELL, line=3),  # nothing was seen to hold memory
-        Case("df = load()", _CELL, line=2, held=_HELD),  # it is in use
-        Case("df = load()", _CELL.replace("print(df3)", "print(df3, df1)"), line=3, held=_HELD),
-        Case("df = load()", _CELL.replace("df1.assign(k=1)", "f([df1])"), line=3, held=_HELD),  # somebody may keep it
-        Case("def show(): print(df1)\ndf = load()", _CELL + "\nshow()", line=3, held=_HELD),
-        Case("df = load()", _CELL + "\n%timeit df1.sum()\nprint(1)", line=3, held=_HELD),
-        Case("df = load()", _CELL.replace("print(df3)", "out = sql('select * from df1')\nout"), line=3, held=_HELD),
-        Case("df = load()", _CELL.replace("df1.assign(k=1)", "df1.reshape(-1, 3)"), line=3, held=_HELD),  # a view
-        Case("df = load()", _CELL.replace("df3 =", "f = lambda: df1\ndf3 ="), line=4, held=_HELD),
+        Case("df = load()", _CELL, line=2, grew=_HELD),  # it is in use
+        Case("df = load()", _CELL.replace("print(df3)", "print(df3, df1)"), line=3, grew=_HELD),
+        Case("df = load()", _CELL.replace("df1.assign(k=1)", "f([df1])"), line=3, grew=_HELD),  # somebody may keep it
+        Case("def show(): print(df1)\ndf = load()", _CELL + "\nshow()", line=3, grew=_HELD),
+        Case("df = load()", _CELL + "\n%timeit df1.sum()\nprint(1)", line=3, grew=_HELD),
+        Case("df = load()", _CELL.replace("print(df3)", "out = sql('select * from df1')\nout"), line=3, grew=_HELD),
+        Case("df = load()", _CELL.replace("df1.assign(k=1)", "df1.reshape(-1, 3)"), line=3, grew=_HELD),  # a view
+        Case("df = load()", _CELL.replace("df3 =", "f = lambda: df1\ndf3 ="), line=4, grew=_HELD),
     ]
 
     def propose(self, death: Death) -> Proposals:

@@ -1,6 +1,6 @@
 import ast
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...code.calls import last_name
 from ...code.origins import all_origins
@@ -34,7 +34,7 @@ _VALUES = (
     "torch.save({value}, f'weights-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
     "weights = torch.load(f'weights-{{i}}.pt')  # one at a time, where it is needed"
 )
-_HELD = [Held(-0.5, 1, (NamedObject("kept", "list", 1600 * MIB, items=300, grew_bytes=1500 * MIB, items_before=0),))]
+_HELD = NamedObject("kept", "list", 1600 * MIB, items=300, grew_bytes=1500 * MIB, items_before=0)
 _LOOP = "import copy, torch\nkept = []\nfor user in users:\n    w = train(copy.deepcopy(net)).state_dict()\n"
 
 
@@ -55,42 +55,42 @@ class AddUpWeights(Fix):
     FIRES = [
         Case(
             _LOOP + "    kept.append(copy.deepcopy(w))\navg = average_weights(kept)",
-            held=_HELD,
+            grew=_HELD,
             says=("total[k] + v for k, v in state.items()", "state = w  #"),
         ),
         Case(
             "import keras\nnet = keras.Sequential()\nkept = []\nfor user in users:\n"
             "    kept.append(net.get_weights())\nmean = [np.mean(one, 0) for one in zip(*kept)]",
-            held=_HELD,
+            grew=_HELD,
             says=("zip(total, state)",),
         ),
         Case(
             _LOOP.replace("w =", "net = torch.nn.Linear(9, 9)\n    w =") + "    kept.append(copy.deepcopy(net))\n"
             "avg = average(kept)",
-            held=_HELD,
+            grew=_HELD,
             says=("state = net.state_dict()",),
         ),
         Case(
             _LOOP + "    kept.append(torch.nn.utils.parameters_to_vector(net.parameters()).clone())",
-            held=_HELD,
+            grew=_HELD,
             says=("weights = torch.load(",),
         ),
         Case(
             _LOOP + "    kept.append(w)\nprint(len(kept))",
-            held=_HELD,
+            grew=_HELD,
             says=("Write each model to a file", "torch.save(w,"),
         ),
         Case(
             "import torch\nkept = []\nfor epoch in range(9):\n    kept.append(optimizer.state_dict())",
-            held=_HELD,
+            grew=_HELD,
             says=("optimizer.load_state_dict(torch.load(",),
         ),
     ]
     SILENT = [
-        Case(_LOOP + "    kept.append(loss.item())\navg = average(kept)", held=_HELD),
+        Case(_LOOP + "    kept.append(loss.item())\navg = average(kept)", grew=_HELD),
         Case(_LOOP + "    kept.append(w)"),
-        Case("import torch\nnet = torch.nn.Linear(9, 9)\nfor x in xs:\n    kept.append(score(net))", held=_HELD),
-        Case("kept = []\nfor x in xs:\n    kept.append(load(x))", held=_HELD),
+        Case("import torch\nnet = torch.nn.Linear(9, 9)\nfor x in xs:\n    kept.append(score(net))", grew=_HELD),
+        Case("kept = []\nfor x in xs:\n    kept.append(load(x))", grew=_HELD),
     ]
 
     def propose(self, death: Death) -> Proposals:

@@ -1,6 +1,6 @@
 import ast
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...edits import Changes, EditRefusedError, indent_unit, insert_after
 from ...examples import MIB
@@ -23,8 +23,8 @@ _AGENT = (
 )
 
 
-def _held(name: str) -> list[Held]:
-    return [Held(-0.5, 2, (NamedObject(name, "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0),))]
+def _held(name: str) -> NamedObject:
+    return NamedObject(name, "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
 
 
 class ClearAfterUpdate(Fix):
@@ -47,54 +47,54 @@ class ClearAfterUpdate(Fix):
         Case(
             _MEMORY + _CLEAR + _LEARN,
             _RUN,
-            held=_held("memory.states"),
+            grew=_held("memory.states"),
             becomes=_RUN + "\n        memory.clear()",
             says=("`memory.states`",),
         ),
         Case(
             _MEMORY + _LEARN,
             _RUN,
-            held=_held("memory.states"),
+            grew=_held("memory.states"),
             becomes=_RUN + "\n        for kept in (memory.states, memory.rewards):\n            kept.clear()",
         ),
         Case(  # also the last 99 only: how many it needs is not known
             _MEMORY + _LEARN.replace("memory.states)", "memory.states[-99:])"),
             _RUN,
-            held=_held("memory.states"),
+            grew=_held("memory.states"),
             says=("memory.states.clear()",),
         ),
         Case(  # it waits until there are enough steps
             _MEMORY + _CLEAR + _LEARN.replace("    loss =", "    if len(memory.states) < 500: return\n    loss ="),
             _RUN,
-            held=_held("memory.states"),
+            grew=_held("memory.states"),
             says=("memory.states.clear()",),
         ),
         Case(  # they are looked at in the end
             _MEMORY + _CLEAR + _LEARN,
             _RUN + "\nplot(memory.rewards)",
             line=7,
-            held=_held("memory.states"),
+            grew=_held("memory.states"),
             says=("memory.states.clear()",),
         ),
         Case(
             _AGENT,
             "agent = Agent()\nfor x in env:\n    agent.keep(x)\n    agent.learn()",
-            held=_held("self.memory"),
+            grew=_held("self.memory"),
             says=("self.memory = deque(maxlen=6000)", "forgets the oldest"),
         ),
     ]
     SILENT = [
-        Case(_MEMORY + _LEARN + "\n    memory.states.clear()", _RUN, held=_held("memory.states")),
-        Case(_MEMORY + _LEARN + "\n    memory.states = []", _RUN, held=_held("memory.states")),
-        Case(_MEMORY + _CLEAR + _LEARN, _RUN + "\n        memory.clear()", held=_held("memory.states")),
-        Case(_MEMORY + _LEARN.replace("loss.backward()", "return loss"), _RUN, held=_held("memory.states")),
+        Case(_MEMORY + _LEARN + "\n    memory.states.clear()", _RUN, grew=_held("memory.states")),
+        Case(_MEMORY + _LEARN + "\n    memory.states = []", _RUN, grew=_held("memory.states")),
+        Case(_MEMORY + _CLEAR + _LEARN, _RUN + "\n        memory.clear()", grew=_held("memory.states")),
+        Case(_MEMORY + _LEARN.replace("loss.backward()", "return loss"), _RUN, grew=_held("memory.states")),
         Case(_MEMORY + _LEARN, _RUN),
         Case(  # data, gone through in each epoch
             _MEMORY + _LEARN,
             "data = Memory()\nfor path in paths:\n    data.states.append(read(path))\nfor epoch in range(9):\n"
             "    learn(data)",
             line=3,
-            held=_held("data.states"),
+            grew=_held("data.states"),
         ),
     ]
 

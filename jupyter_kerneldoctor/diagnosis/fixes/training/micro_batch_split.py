@@ -1,4 +1,4 @@
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...edits import EditRefusedError
 from ...examples import MIB
@@ -16,8 +16,8 @@ _STEP = "for x, y in loader:\n    opt.zero_grad()\n    loss = crit(model(x), y)\
 _ADAM = "opt = torch.optim.Adam(model.parameters())\n"
 
 
-def _held(mib: int) -> list[Held]:
-    return [Held(-0.5, 2, (NamedObject("model", "Linear", mib * MIB),))]
+def _held(mib: int) -> NamedObject:
+    return NamedObject("model", "Linear", mib * MIB)
 
 
 class MicroBatchSplit(Fix):
@@ -87,7 +87,7 @@ class MicroBatchSplit(Fix):
         Case(
             _LOAD + _ADAM + _LOADER,
             _STEP,
-            held=_held(300),
+            grew=_held(300),
             becomes="for x, y in loader:\n    opt.zero_grad()\n    full_x, full_y = x, y\n"
             "    for x, y in zip(full_x.split(64), full_y.split(64)):\n        loss = crit(model(x), y)\n"
             "        (loss * (len(x) / len(full_x))).backward()\n    opt.step()\n",
@@ -100,7 +100,7 @@ class MicroBatchSplit(Fix):
     ]
     SILENT = [
         Case(_LOAD + _LOADER + "\nlog = []", _STEP + "    log.append(model(x).detach())"),  # grows by the step
-        Case(_LOAD + _ADAM + _LOADER, _STEP, held=_held(700)),  # and as much for gradients and twice for Adam
+        Case(_LOAD + _ADAM + _LOADER, _STEP, grew=_held(700)),  # and as much for gradients and twice for Adam
         Case(_LOAD + _LOADER, _STEP, before_mib=1900),
         Case(_LOAD + _LOADER, _STEP, children_mib=1500),
         Case(_LOAD + _LOADER, _STEP.replace("loss.backward()", "scaler.scale(loss).backward()")),

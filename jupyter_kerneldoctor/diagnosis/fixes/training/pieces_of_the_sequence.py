@@ -1,4 +1,4 @@
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.gradients import goes_backward
@@ -38,18 +38,15 @@ class PiecesOfTheSequence(Fix):
             _NET,
             _STEP,
             growth="jump",
-            held=[Held(-0.5, 2, (_OUTS,))],
+            grew=_OUTS,
             says=("40 of 240", "16 steps", "h = h.detach()", "checkpoint(self.cell"),
-        ),
+        )
     ]
     SILENT = [
         Case(_NET, _STEP, growth="jump"),
-        Case(_NET, _STEP.replace("loss.backward()", "print(loss)"), growth="jump", held=[Held(-0.5, 2, (_OUTS,))]),
+        Case(_NET, _STEP.replace("loss.backward()", "print(loss)"), growth="jump", grew=_OUTS),
         Case(
-            _NET.replace("h = self.cell(clip[:, t], h)", "h = self.cell(clip[:, t])"),
-            _STEP,
-            growth="jump",
-            held=[Held(-0.5, 2, (_OUTS,))],
+            _NET.replace("h = self.cell(clip[:, t], h)", "h = self.cell(clip[:, t])"), _STEP, growth="jump", grew=_OUTS
         ),
     ]
 

@@ -1,4 +1,4 @@
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...edits import replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
@@ -12,7 +12,7 @@ _STEP = (
 )
 _ALL, _FEW = "{'loss': loss, 'x': x, 'out': out}", "{'loss': loss.detach()}"
 _LOOP = "log = []\nfor x in data.split(64):\n    log.append(step(x))\nprint(log[-1]['loss'])"
-_HELD = [Held(-0.5, 2, (NamedObject("log", "list", 9000, items=900, items_before=0, with_graph=True),))]
+_HELD = NamedObject("log", "list", 9000, items=900, items_before=0, with_graph=True)
 
 
 class ReturnNumbers(Fix):
@@ -30,25 +30,25 @@ class ReturnNumbers(Fix):
 
     id, title, causes = "return-numbers", "Keep only the numbers of each step, not its tensors", OUT_OF_MEMORY
 
-    FIRES = [Case(_STEP + _ALL, _LOOP, held=_HELD, becomes={1: _STEP + _FEW}, says=("`x` and `out`",))]
+    FIRES = [Case(_STEP + _ALL, _LOOP, grew=_HELD, becomes={1: _STEP + _FEW}, says=("`x` and `out`",))]
     SILENT = [
         Case(_STEP + _ALL, _LOOP),
-        Case(_STEP + _FEW, _LOOP, held=_HELD),
-        Case(_STEP + _ALL, _LOOP + "\nprint(log[-1]['x'], log[-1]['out'])", held=_HELD),
-        Case(_STEP + _ALL, _LOOP + "\nfor one in log:\n    print(one.items())", held=_HELD),
-        Case(_STEP + _ALL, _LOOP + "\ntorch.save(log, 'log.pt')", held=_HELD),
-        Case(_STEP + _ALL, _LOOP + "\nfor one in log:\n    print(one[name])", held=_HELD),
+        Case(_STEP + _FEW, _LOOP, grew=_HELD),
+        Case(_STEP + _ALL, _LOOP + "\nprint(log[-1]['x'], log[-1]['out'])", grew=_HELD),
+        Case(_STEP + _ALL, _LOOP + "\nfor one in log:\n    print(one.items())", grew=_HELD),
+        Case(_STEP + _ALL, _LOOP + "\ntorch.save(log, 'log.pt')", grew=_HELD),
+        Case(_STEP + _ALL, _LOOP + "\nfor one in log:\n    print(one[name])", grew=_HELD),
         Case(
             _STEP + _ALL,
             _LOOP.replace("log.append(step(x))", "o = step(x)\n    show(**o)\n    log.append(o)"),
-            held=_HELD,
+            grew=_HELD,
         ),
         Case(
             _STEP + _ALL,
             _LOOP.replace("log.append(step(x))", "out = step(x)\n    out['loss'].backward()\n    log.append(out)"),
-            held=_HELD,
+            grew=_HELD,
         ),
-        Case(_STEP + _ALL, _LOOP.replace("log.append(step(x))", "log.append(1)\n    step(x)"), held=_HELD),
+        Case(_STEP + _ALL, _LOOP.replace("log.append(step(x))", "log.append(1)\n    step(x)"), grew=_HELD),
     ]
 
     def propose(self, death: Death) -> Proposals:
