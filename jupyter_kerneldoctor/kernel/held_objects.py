@@ -103,10 +103,13 @@ class _Seen(NamedTuple):
     measured: Measured
     place: Place
     is_hidden: bool
+    is_node: bool = False
+    """Whether it stands for all objects like it, whichever of them the name is of."""
 
     @property
     def key(self) -> int | tuple[str, ...]:
-        return self.identity if self.measured.items is not None else (self.name, *self.place.values())
+        is_kept = self.measured.items is not None and not self.is_node
+        return self.identity if is_kept else (self.name, *self.place.values())
 
     @property
     def is_worth_telling(self) -> bool:
@@ -125,6 +128,8 @@ class _Look:
         self._estimator = SizeEstimator(begin_s + budget_s, _VARIABLE_S, until_mono_s=longest_s, pages=True)
         self._has_gil_since_mono_s = time.monotonic()
         self._expanded: set[int] = set()
+        self._nodes: dict[int, int] = {}
+        """By class, where the nodes of trees and chains are among what was seen."""
         self.seen: list[_Seen] = []
 
     def examine(self, threads: Collection[int], variables: dict[str, Any], hidden: dict[str, Any]) -> bool:
@@ -204,8 +209,25 @@ class _Look:
                 self._measure(name, value, place, is_hidden=is_hidden)
 
     def _measure(self, name: str, value: Any, place: Place, *, is_hidden: bool) -> None:
+        if self._is_known_node(name, value, place):
+            return
         if (measured := self._estimator.measure(value)) is not None:
-            self.seen.append(_Seen(name[:_LONGEST_NAME], id(value), measured, place, is_hidden))
+            is_node = measured.items is not None and self._estimator.node_classes.get(id(type(value)), False)
+            if is_node:
+                self._nodes[id(type(value))] = len(self.seen)
+                name = measured.type if name == "self" else name
+            self.seen.append(_Seen(name[:_LONGEST_NAME], id(value), measured, place, is_hidden, is_node))
+
+    def _is_known_node(self, name: str, value: Any, place: Place) -> bool:
+        """Whether a value is one of the nodes that were measured together. Their name is that of the outermost."""
+        if (at := self._nodes.get(id(type(value)))) is None:
+            return False
+        known = self.seen[at]
+        is_farther = known.place != place and ("." not in known.name or not place)
+        is_better = known.name == known.measured.type or ("." in name and "." not in known.name)
+        if name != "self" and (is_farther or is_better):
+            self.seen[at] = known._replace(name=name[:_LONGEST_NAME], place=place)
+        return True
 
     def _expand(self, parts: Iterable[Part], depth: int = 0) -> None:
         with suppress(RuntimeError):  # the cell has added one

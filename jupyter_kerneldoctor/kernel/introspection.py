@@ -38,12 +38,17 @@ def class_module(cls: type) -> str | None:
     return module if type(module) is str else None
 
 
+def is_heap_type(cls: type) -> bool:
+    """Return whether a class was made by a `class` statement, or by a modern extension module."""
+    return bool(_flags(cls) & _HEAP_TYPE)
+
+
 def instance_dict(value: Any) -> dict[str, Any]:
     """Return the attributes set on an object itself; none where the class computes its `__dict__`."""
     for cls in mro(type(value)):
         found = _namespace(cls).get("__dict__")
         if found is not None:
-            passive = type(found) is GetSetDescriptorType and (_flags(cls) & _HEAP_TYPE or cls is BaseException)
+            passive = type(found) is GetSetDescriptorType and (is_heap_type(cls) or cls is BaseException)
             attributes = found.__get__(value) if passive else None
             return attributes if type(attributes) is dict else {}
     return {}
@@ -53,7 +58,7 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield name and value of an object's attributes: those in its `__dict__`, and those in `__slots__`."""
     yield from instance_dict(value).items()
     for cls in mro(type(value)):
-        for name, member in _namespace(cls).items() if _flags(cls) & _HEAP_TYPE else ():
+        for name, member in _namespace(cls).items() if is_heap_type(cls) else ():
             if type(member) is MemberDescriptorType:
                 try:
                     yield name, member.__get__(value)

@@ -6,9 +6,12 @@ library is imported.
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import time
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .buffers import Buffer, of_array, owner
@@ -23,6 +26,21 @@ if TYPE_CHECKING:
 
 _MOST_STATES = 100
 """Of about so many parameters the state in an optimiser is looked at; the others are taken to be like them."""
+
+CACHE: Any = type(lru_cache(len))
+_MOST_CACHED = 10_000
+"""Of the results of a function with a limited cache, which cannot be listed in part."""
+
+
+def cached_results(function: Any, most: int) -> tuple[int, int, list[Any]]:
+    """Return how many results `functools.lru_cache` keeps of a function, the size of their table, and some of them."""
+    _, _, limit, count = CACHE.cache_info(function)
+    if limit is not None and limit > _MOST_CACHED:
+        return count, 0, []
+    kept = gc.get_referents(function)
+    table = next(one for one in kept if type(one) is dict)
+    some = dict.values(table) if limit is None else kept[2 : 3 * count : 3]
+    return count, dict.__sizeof__(table), [*islice(some, most)]
 
 
 def describe(value: Any, bases: tuple[type, ...], until_s: float) -> Buffer | None:
@@ -99,6 +117,7 @@ def _torch_optimizer(value: Any) -> Buffer:
     states = list(dict.values(instance_dict(value)["state"]))
     some = states[:: 1 + len(states) // _MOST_STATES]
     kept = [one for state in some for one in dict.values(state)]
+    kept += [one for each in kept if type(each) is list for one in each]  # L-BFGS's steps
     tensor = sys.modules["torch"].Tensor
     with _without_subclass_code():
         found = [one for one in kept if tensor in mro(type(one)) and not one.is_meta]

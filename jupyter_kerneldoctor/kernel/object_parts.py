@@ -13,7 +13,7 @@ from pathlib import Path
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import library_objects
+from . import library_objects, linked_objects
 from .frame_locals import local_variables
 from .introspection import attributes, class_attributes, class_module, instance_dict, module_variables, mro
 from .largest_variables import CONTAINERS
@@ -68,6 +68,8 @@ def parts_of(name: str, value: Any, place: Place) -> tuple[Iterable[Part], bool]
     if cls in (list, tuple):
         team = [(f"{name}[{at}]", item, place) for at, item in enumerate(value)] if _is_team(value) else []
         return team, bool(team)
+    if _is_users_object(cls) and linked_objects.is_node(value):
+        return (), False
     if _is_users_object(cls):
         return _members(name, attributes(value), place), not library_objects.knows(cls)
     inner = instance_dict(value)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import time
 from collections import Counter, deque
-from functools import lru_cache
 from itertools import chain, islice
+from threading import Condition
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import library_objects, written_pages
+from . import library_objects, linked_objects, written_pages
 from .buffers import dtype_name
 from .deadline import Deadline
-from .introspection import class_name, instance_dict, mro
+from .introspection import attributes, class_name, instance_dict, mro
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,26 +26,18 @@ SAMPLES = (200, 12, 6, 4)
 VARIABLE_S = 0.0006
 """The time for one variable, so that a deep one leaves time for the others."""
 
+_VARIABLES_AT_LEAST = 6
+"""Each may take its share of the time that is left."""
+
 _FEWEST = 8
 """How many items of a container are examined in any case."""
-
-_Cache: Any = type(lru_cache(len))
-_MOST_CACHED = 10_000
-"""Of the results of a function with a limited cache, which cannot be listed in part."""
 
 _GOLDEN = 0.6180339887  # spreads the sample over a list at any length of the sample
 _ITEM_BYTES = 64  # the size of an item of unknown type
 
-_UNINTERESTING = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
+_UNINTERESTING = frozenset((ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, Condition))
 
-PLAIN: dict[type, Callable[[Any], int]] = {
-    str: str.__sizeof__,
-    bytes: bytes.__sizeof__,
-    bytearray: bytearray.__sizeof__,
-    int: int.__sizeof__,
-    float: float.__sizeof__,
-    complex: complex.__sizeof__,
-}
+PLAIN: dict[type, Callable[[Any], int]] = {cls: cls.__sizeof__ for cls in (str, bytes, bytearray, int, float, complex)}
 """The size of an object that refers to no other."""
 
 
@@ -85,6 +76,10 @@ class SizeEstimator:
         self._variable_until = self._until
         self._seen: set[int] = set()
         self._counted: set[int] = set()
+        self._met = 0
+        self.node_classes: dict[int, bool] = {}
+        """By identity the classes of which an object was met, and whether all of its nodes were counted."""
+        self._node: Any = None
         self._found_graph = self._found_unmeasured = False
         self._pages = pages
         self._unwritten_bytes = 0
@@ -97,12 +92,17 @@ class SizeEstimator:
         """Describe one object; None for one that was measured before, or is a module, function, class or None."""
         cls = type(value)
         bases = mro(cls)
-        if value is None or not self._is_new(id(value)) or any(base in bases for base in _UNINTERESTING):
+        if value is None or not self._is_new(id(value)) or not _UNINTERESTING.isdisjoint(bases):
             return None
-        self._variable_until = Deadline(time.thread_time() + self._variable_s)
+        now_s = time.thread_time()
+        share_s = (self._until.until_s - now_s) / _VARIABLES_AT_LEAST
+        self._variable_until = Deadline(now_s + max(self._variable_s, share_s))
         self._found_graph = self._found_unmeasured = False
         self._unwritten_bytes = 0
-        measured = self._measured(value, cls, bases)
+        try:
+            measured = self._with_nodes(self._measured(value, cls, bases))
+        finally:
+            self._node = None
         written = max(1, measured.bytes - self._unwritten_bytes) if self._unwritten_bytes else None
         return measured._replace(with_graph=self._found_graph, unmeasured=self._found_unmeasured, written_bytes=written)
 
@@ -115,7 +115,25 @@ class SizeEstimator:
         if (sampled := self._container(value, bases, 0)) is not None:
             size, count, item_type = sampled
             return Measured(size, short_name(cls), items=count, item_type=item_type)
-        return Measured(self._attributes(value, 0), short_name(cls))
+        return Measured(0 if self._meet(value, is_first=True) else self._attributes(value, 0), short_name(cls))
+
+    def _with_nodes(self, measured: Measured) -> Measured:
+        """Add the nodes of the tree or chain that an object is part of, or that it leads to."""
+        if self._node is None:
+            return measured
+        found = linked_objects.nodes_near(self._node, lambda one: self._item(one, len(SAMPLES) - 2), self._must_stop)
+        self.node_classes.update(dict.fromkeys(found.classes, True))
+        if measured.items is None:
+            measured = measured._replace(items=found.number, item_type=short_name(type(self._node)))
+        return measured._replace(bytes=max(found.bytes, measured.bytes))
+
+    def _meet(self, value: Any, *, is_first: bool = False) -> bool:
+        """Note an object that is a node of a kind that was not counted yet."""
+        cls = id(type(value))
+        if self._node is None and (is_first or cls not in self.node_classes) and not self.node_classes.get(cls):
+            self.node_classes[cls] = False
+            self._node = value if linked_objects.is_node(value) else None
+        return self._node is value
 
     def _must_stop(self, measured: int) -> bool:
         return self.is_time_up or (measured >= _FEWEST and self._variable_until.is_over)
@@ -131,21 +149,23 @@ class SizeEstimator:
         return total * len(figures) // measured
 
     def _figure(self, figure: Any) -> int:
-        attributes = instance_dict(figure)
-        artists = (child for axes in library_objects.axes_of(attributes) for child in (axes, *_children(axes)))
-        total = library_objects.canvas_bytes(attributes)
+        parts = instance_dict(figure)
+        artists = (
+            child
+            for axes in library_objects.axes_of(parts)
+            for child in (axes, *(instance_dict(axes).get("_children") or ()))
+        )
+        total = library_objects.canvas_bytes(parts)
         for artist in islice(chain([figure], artists), SAMPLES[0]):
             total += self._arrays(instance_dict(artist))
             if self.is_time_up:
                 break
         return total
 
-    def _arrays(self, attributes: dict[str, Any]) -> int:
-        total = 0
-        for value in [*islice(attributes.values(), SAMPLES[0])]:
-            buffer = library_objects.describe(value, mro(type(value)), self._until.until_s)
-            total += 0 if buffer is None else self._buffer(buffer)
-        return total
+    def _arrays(self, parts: dict[str, Any]) -> int:
+        some = [*islice(parts.values(), SAMPLES[0])]
+        found = (library_objects.describe(value, mro(type(value)), self._until.until_s) for value in some)
+        return sum(self._buffer(buffer) for buffer in found if buffer is not None)
 
     def _is_new(self, key: int) -> bool:
         if key in self._seen:
@@ -158,6 +178,7 @@ class SizeEstimator:
         total = 0
         self._found_graph = self._found_graph or buffer.has_graph
         for key, size in buffer.parts:
+            self._met += 1
             if key not in self._counted:
                 self._counted.add(key)
                 total += size
@@ -191,7 +212,7 @@ class SizeEstimator:
             return size
         if (buffer := library_objects.describe(value, bases, self._until.until_s)) is not None:
             return self._buffer(buffer) + _ITEM_BYTES
-        if any(base in bases for base in _UNINTERESTING):
+        if not _UNINTERESTING.isdisjoint(bases):
             return 0
         sampled = self._container(value, bases, depth) if depth < len(SAMPLES) else None
         if sampled is not None:
@@ -215,8 +236,8 @@ class SizeEstimator:
             kind: Any = next(base for base in bases if base in (set, frozenset, deque))
             count, own = kind.__len__(value), kind.__sizeof__(value)
             some = [*islice(kind.__iter__(value), most)]
-        elif _Cache in bases:
-            count, own, some = _cached(value)
+        elif library_objects.CACHE in bases:
+            count, own, some = library_objects.cached_results(value, SAMPLES[0])
         else:
             return None
         item_type = short_name(Counter(map(type, some)).most_common(1)[0][0]) if some and depth == 0 else None
@@ -230,24 +251,24 @@ class SizeEstimator:
         if not some:
             return 0
         total = measured = 0
-        counted = len(self._counted)
+        counted, met = len(self._counted), self._met
         for item in some:
             total += self._item(item, depth)
             measured += 1
             if self._must_stop(measured):
                 break
         distinct = len(set(map(id, some[:measured])))
-        counted = len(self._counted) - counted
-        shared = distinct * 2 <= measured or 0 < counted * 2 <= measured
+        shared = distinct * 2 <= measured or 0 < (len(self._counted) - counted) * 2 <= self._met - met
         return total if shared else total * count // measured
 
     def _attributes(self, value: Any, depth: int) -> int:
         """Return the memory of an object's attributes."""
-        attributes = instance_dict(value)
-        if not attributes:  # what a library holds in its own memory is not to be seen from here
+        self._meet(value)
+        found = [*islice(instance_dict(value).values(), SAMPLES[0])] or [one for _, one in attributes(value)]
+        if not found:  # what a library holds in its own memory is not to be seen from here
             self._found_unmeasured = True
         total = _ITEM_BYTES
-        for number, item in enumerate([*islice(attributes.values(), SAMPLES[0])]):
+        for number, item in enumerate(found):
             if self._must_stop(number):
                 break
             total += self._item(item, depth + 1)
@@ -260,17 +281,6 @@ def _plain_bytes(value: Any, bases: tuple[type, ...]) -> int | None:
         if base in PLAIN:
             return PLAIN[base](value)
     return None
-
-
-def _cached(function: Any) -> tuple[int, int, list[Any]]:
-    """Return how many results `functools.lru_cache` keeps of a function, the size of their table, and some of them."""
-    _, _, most, count = _Cache.cache_info(function)
-    if most is not None and most > _MOST_CACHED:
-        return count, 0, []
-    kept = gc.get_referents(function)
-    table = next(one for one in kept if type(one) is dict)
-    some = dict.values(table) if most is None else kept[2 : 3 * count : 3]
-    return count, dict.__sizeof__(table), [*islice(some, SAMPLES[0])]
 
 
 _PUBLIC = {"_io": "io"}
@@ -286,11 +296,5 @@ def short_name(cls: type) -> str:
 
 def _places(count: int, most: int) -> list[int]:
     """Return the positions to examine: all of a few, or some spread over all."""
-    if count <= most:
-        return list(range(count))
-    return [int((number * _GOLDEN % 1.0) * count) for number in range(most)]
-
-
-def _children(axes: Any) -> list[Any]:
-    children = instance_dict(axes).get("_children")
-    return children if type(children) is list else []
+    spread = (int((number * _GOLDEN + 0.5) % 1.0 * count) for number in range(most))
+    return list(range(count) if count <= most else spread)

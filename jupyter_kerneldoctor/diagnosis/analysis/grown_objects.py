@@ -30,15 +30,21 @@ def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
     whole = next((at for at in reversed(range(len(looks))) if looks[at].complete), 0)
     if not any(look.objects for look in looks[whole:]):
         whole = _last_with_objects(looks, memory)
-    newest = {(one.name, one.file, one.function): one for look in looks[whole:] for one in look.objects}
+    newest = {_key(one): one for look in looks[whole:] for one in look.objects}
     earlier = [look.objects for look in recording.namespaces if look.mono_s <= cell.started_mono_s]
     before = {one.name: one for objects in earlier[-1:] for one in objects}
-    made = [_since(one, before, memory.growth_bytes) for one in newest.values() if is_in_memory(one)]
+    made = [_since(one, before, memory) for one in newest.values() if is_in_memory(one)]
     found = [
         one for one in made if (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES or _keeps_graphs(one) or one.unmeasured
     ]
     found.sort(key=lambda one: (_keeps_graphs(one), one.grew_bytes or 0, one.bytes), reverse=True)
     return tuple(_grown(one, names) for one in found[:_MOST])
+
+
+def _key(one: NamedObject) -> tuple[str | None, ...]:
+    """Return what tells objects apart from look to look: all nodes of a tree are one, whatever the root is called."""
+    is_tree = one.items is not None and one.item_type == one.type and one.type not in CONTAINERS
+    return (one.type,) if is_tree else (one.name, one.file, one.function)
 
 
 def _last_with_objects(looks: Sequence[Held], memory: Memory) -> int:
@@ -54,11 +60,11 @@ def _keeps_graphs(one: NamedObject) -> bool:
     return one.with_graph and (gets_longer or is_filled)
 
 
-def _since(one: NamedObject, before: Mapping[str, NamedObject], growth_bytes: int | None) -> NamedObject:
+def _since(one: NamedObject, before: Mapping[str, NamedObject], memory: Memory) -> NamedObject:
     """Return an object with its growth since the cell began.
 
     A look tells how much it grew since it was first seen in the cell. It was there before if the last look before the
-    cell saw one of that name or size, or if it is larger than all that the cell grew by.
+    cell saw one of that name or size, or if it is larger than all that the cell grew by, not than the memory before.
     """
     if one.unmeasured:
         return one
@@ -69,7 +75,10 @@ def _since(one: NamedObject, before: Mapping[str, NamedObject], growth_bytes: in
     if had is not None and had.type == one.type:
         return replace(one, grew_bytes=max(0, one.grew_bytes or 0, one.bytes - had.bytes), items_before=had.items)
     same = any((other.type, other.bytes, other.items) == (one.type, one.bytes, one.items) for other in before.values())
-    if same or one.bytes > _MEASURED * (growth_bytes or 0):
+    growth = memory.growth_bytes or 0
+    if not same and one.items is not None and one.bytes > _MEASURED * max(growth, memory.before_bytes or one.bytes):
+        one = replace(one, bytes=growth)  # it was estimated from too few items
+    if same or one.bytes > _MEASURED * growth:
         return one
     stayed = one.items_before is not None and one.items_before == one.items  # its items grow: `log["loss"].append(x)`
     return replace(one, grew_bytes=one.bytes, items_before=None if one.items is None else one.items if stayed else 0)

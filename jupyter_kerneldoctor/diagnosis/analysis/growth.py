@@ -206,8 +206,8 @@ def is_of_containers(one: Grown) -> bool:
 
 
 def is_queue(one: Grown) -> bool:
-    """Whether an object is a queue, whose length nobody asked for: it is filled faster than it is emptied."""
-    return (one.type or "").endswith("Queue")
+    """Whether an object is a queue, or of calls that wait for a worker: it is filled faster than it is emptied."""
+    return (one.type or "").endswith("Queue") or (one.item_type or "").endswith(("Future", "Task"))
 
 
 def is_of_one_step(container: Grown) -> bool:

@@ -35,7 +35,8 @@ def store_that_grew(growth: Growth) -> Store | None:
         word = growth.container.name.rpartition(".")[2]
         near = [scope for cell in growth.code.with_words(word) for scope in growth.code.scopes(cell)]
         container, holder = growth.container, growth.container.name.rpartition(".")[0]
-        named = [one for one in stores(running) if _is_same(one.container, container.name)]
+        named = _making_nodes(growth, container)
+        named = named or [one for one in stores(running) if _is_same(one.container, container.name)]
         named = named or [one for one in stores(near) if _is_same(one.container, container.name)]
         named = named or [one for one in stores(running) if one.container == holder]  # `self.metric.update(y)`
         nearest = max(named, key=lambda one: _nearness(growth, one, container), default=None)
@@ -69,6 +70,28 @@ def _cached(growth: Growth) -> Store | None:
         if len(returns) == 1 and scope.decorators:
             return Store(returns[0], scope, container.name, ())
     return None
+
+
+def _making_nodes(growth: Growth, container: Grown) -> list[Store]:
+    """Return what hangs more nodes into a tree or a chain: `node.children.append(Node())`, rather than `root = Node()`.
+
+    The type of a tree is that of its items.
+    """
+    found: list[tuple[int, Store]] = []
+    for cell in growth.code.with_words(container.type or "") if container.item_type == container.type else ():
+        for scope in growth.code.scopes(cell):
+            for call in scope.calls:
+                statement = scope.statement_of(call) if last_name(call.func) == container.type else None
+                if statement is not None:
+                    names = {one.id for one in getattr(statement, "targets", ()) if isinstance(one, ast.Name)}
+                    hung = (
+                        one for one in stores([scope]) if names & {getattr(each, "id", None) for each in one.values}
+                    )
+                    store = next(hung, Store(statement, scope, container.name, ()))
+                    is_repeated = bool(store.values or scope.owner == container.type or scope.loops_around(statement))
+                    found.append((2 if is_repeated else int(scope.function not in ("", "__init__")), store))
+    most = max((often for often, _ in found), default=0)
+    return [one for often, one in found if often == most > 0]
 
 
 def _filled_item(growth: Growth, store: Store) -> Store | None:

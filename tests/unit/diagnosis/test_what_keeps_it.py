@@ -94,3 +94,33 @@ def test_lbfgs_remembers_its_steps_which_the_closure_does_not(optimizer, found):
     answer = killed(fit, at=[at[0], at[0], at[1]])
 
     assert (place(answer), names(answer)) == found
+
+
+@pytest.mark.parametrize(
+    ("grow", "line"),
+    [
+        ("    if depth:\n        for _ in range(4):\n            node.children.append(Node(depth))", 6),
+        ("    child = Node(depth)\n    child.depth = depth\n    node.children.append(child)\n    return child", 6),
+        ("    node.left = Node(depth)", 4),
+    ],
+)
+def test_a_tree_grows_where_a_node_is_hung_into_it_not_where_its_root_is_made(grow, line):
+    tree = "class Node:\n    def __init__(self, n): self.children, self.table = [], costs(n)\n"
+    tree += f"def grow(node, depth):\n{grow}"
+    run = "root = Node(0)\nnode = root\nwhile True:\n    grow(node, 9)\n    node = choose(root)"
+    nodes = NamedObject("root", "Node", 700 * MIB, items=90_000, item_type="Node")
+    at = [[own_frame(tree, 2, "__init__"), own_frame(tree, line, "grow"), own_frame(run, 4)]]
+    answer = killed(tree, run, at=at, looks=[held(3, nodes)])
+
+    assert (place(answer), names(answer)) == ((2, line), ["root"])
+
+
+def test_a_list_of_calls_that_wait_is_filled_by_their_results_as_they_come():
+    work = "def slope(tile):\n    heights = read(tile)\n    return gradient(heights)"
+    run = "calls = []\nfor tile in tiles:\n    calls.append(pool.submit(slope, tile))\n"
+    run += "total = sum(one.result() for one in calls)"
+    calls = NamedObject("calls", "list", 2 * GIB, items=3000, item_type="concurrent.Future", items_before=3000)
+    answer = killed(work, run, at=[[own_frame(work, 2, "slope")]], looks=[held(3, calls)])
+
+    assert (place(answer), names(answer)) == ((3, 3), ["calls"])
+    assert answer.grown[0].bytes < GIB  # no more than the memory grew by, however much a part of it seemed to tell

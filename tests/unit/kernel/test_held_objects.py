@@ -1,6 +1,7 @@
 """What a running cell holds is found in its functions and in the user's own objects, under the user's names."""
 
 import asyncio
+import concurrent.futures
 import functools
 import gc
 import io
@@ -362,3 +363,69 @@ def test_a_file_in_memory_takes_what_was_written_to_it():
 
     assert (found["text"]["type"], found["text"]["bytes"]) == ("io.StringIO", 3 * MIB)
     assert (found["data"]["type"], found["data"]["bytes"] >= 4 * MIB) == ("io.BytesIO", True)
+
+
+class Step:
+    __slots__ = ("before", "pixels")
+
+    def __init__(self, pixels, before):
+        self.pixels, self.before = pixels, before
+
+
+class Branch:
+    def __init__(self, depth):
+        self.weights, self.name = np.ones(200), f"branch {depth}"
+        self.children = [Branch(depth - 1) for _ in range(3)] if depth else []
+
+
+def test_a_chain_is_as_large_as_all_its_links_however_long_it_is():
+    class Canvas:
+        def __init__(self):
+            self.undo = None
+
+        def paint(self, count):
+            for _ in range(count):
+                self.undo = Step(np.ones(1000), self.undo)
+            return looked(), looked(canvas=self)
+
+    inside, outside = Canvas().paint(3000)
+    assert inside["self.undo"]["items"] == pytest.approx(3000, rel=0.01)
+    assert inside["self.undo"]["bytes"] == pytest.approx(3000 * 8000, rel=0.1)
+    assert inside["self.undo"]["function"] == "paint"
+    assert outside["canvas.undo"]["type"].endswith("Step")
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_tree_is_as_large_as_all_its_nodes_and_named_once(wrapped):
+    root = Branch(7)
+    found = looked(**({"forest": [{"root": root}]} if wrapped else {"root": root, "child": root.children[0]}))
+
+    assert list(found) == ["forest" if wrapped else "root"]
+    (one,) = found.values()
+    assert one["bytes"] == pytest.approx(3280 * 1900, rel=0.2)
+    assert one["items"] == pytest.approx(1 if wrapped else 3280, rel=0.01)
+
+
+def test_a_node_is_called_as_the_outermost_of_the_functions_calls_it():
+    class Knot:
+        def __init__(self, next_one):
+            self.next_one, self.data = next_one, bytearray(100_000)
+
+        def last(self):
+            return looked() if self.next_one.next_one is None else self.next_one.last()
+
+    def chained(count):
+        first = None
+        for _ in range(count):
+            first = Knot(first)
+        return first.last()
+
+    assert [name for name in chained(90) if name in ("self", "first", "next_one")] == ["first"]
+
+
+def test_a_few_large_results_among_many_calls_that_wait_are_not_taken_for_one_result():
+    calls = [concurrent.futures.Future() for _ in range(3000)]
+    for call in calls[:300]:
+        call.set_result(np.ones(MIB // 8))
+
+    assert looked(calls=calls)["calls"]["bytes"] == pytest.approx(300 * MIB, rel=0.25)
