@@ -76,8 +76,9 @@ def _since(one: NamedObject, before: Mapping[str, NamedObject], memory: Memory) 
         return replace(one, grew_bytes=max(0, one.grew_bytes or 0, one.bytes - had.bytes), items_before=had.items)
     same = any((other.type, other.bytes, other.items) == (one.type, one.bytes, one.items) for other in before.values())
     growth = memory.growth_bytes or 0
-    if not same and one.items is not None and one.bytes > _MEASURED * max(growth, memory.before_bytes or one.bytes):
-        one = replace(one, bytes=growth)  # it was estimated from too few items
+    is_sampled = one.items is not None and one.items_before in (None, one.items) and not same
+    if is_sampled and one.bytes > _MEASURED * max(growth, memory.before_bytes or one.bytes):
+        one = replace(one, bytes=growth)  # too few items showed too much
     if same or one.bytes > _MEASURED * growth:
         return one
     stayed = one.items_before is not None and one.items_before == one.items  # its items grow: `log["loss"].append(x)`
