@@ -56,7 +56,7 @@ lint: $(TOOLS) | node_modules/.installed
 	$(BIN)/jlpm lint:check
 
 test-python: $(VENV)/.test
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-panel: $(VENV)/.test
 	$(BIN)/jlpm test

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 pytest_plugins = ["support.fixtures"]
 
 CANNOT_RUN_HERE = "cannot run here"
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage from going through thousands of tests again and again."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -55,7 +55,7 @@ class KernelEnd(RecordedEnd):
     causes: tuple[CauseFinding, ...] = ()
     """The causes that fit, likeliest first, once they were judged: fixes and texts see them, causes do not."""
 
-    @property
+    @cached_property
     def likely_causes(self) -> frozenset[str]:
         """The causes that are at least half as likely as the first, and their families.
 

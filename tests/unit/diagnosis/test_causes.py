@@ -3,7 +3,6 @@
 import inspect
 import json
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,34 +32,19 @@ def asked(cause, recording):
     return [one for one in found if one is not None]
 
 
-@cache
-def example(name, number):
-    """An example of a cause, and the answer to it."""
-    made = list(CAUSES[name].fires_on())[number]
-    return made, diagnose(made)
-
-
 @pytest.mark.parametrize("name", CAUSES)
-def test_incidents_are_of_known_kinds(name):
-    assert CAUSES[name].incidents <= INCIDENTS
-
-
-@pytest.mark.parametrize("name", CAUSES)
-def test_id_is_the_name_of_its_file(name):
-    assert inspect.getmodule(type(CAUSES[name])).__name__.endswith("." + name.replace("-", "_"))
-
-
-@pytest.mark.parametrize("name", CAUSES)
-def test_docstring_is_a_page_of_the_reference(name):
+def test_its_page_its_file_and_its_incidents(name):
     text = inspect.getdoc(type(CAUSES[name]))
     assert text.partition("\n\n")[0].endswith(".")
     assert re.findall(r"\n\n(\w[^:`.]+): ", text) == [*CAUSES[name].headings]
+    assert inspect.getmodule(type(CAUSES[name])).__name__.endswith("." + name.replace("-", "_"))
+    assert CAUSES[name].incidents <= INCIDENTS
 
 
 @pytest.mark.parametrize(("name", "number"), POSITIVE)
-def test_fires_on_its_example(name, number):
-    made, answer = example(name, number)
-    said = asked(CAUSES[name], made)
+def test_fires_on_its_example_in_plain_sentences(name, number):
+    made = list(CAUSES[name].fires_on())[number]
+    answer, said = diagnose(made), asked(CAUSES[name], made)
     assert answer.cause.id == name, f"by itself it said {said}"
     assert answer.cause.certainty >= (Certainty.WEAK if name == "unknown" else Certainty.POSSIBLE)
     if answer.cause.general:
@@ -68,6 +52,25 @@ def test_fires_on_its_example(name, number):
         assert answer.cause.not_known
         assert answer.cause.usual_reasons
     assert all(other.certainty < answer.cause.certainty for other in answer.causes[1:])
+    is_a_plain_sentence(answer.cause.headline)
+    is_made_of_sentences(json.loads(json.dumps(answer.to_json(), allow_nan=False)))
+
+
+def is_a_plain_sentence(headline):
+    words = re.sub(r"`[^`]*`", "", headline)  # what is quoted is the user's
+    named = words.replace("the signal SIGBUS", "")  # of a signal without a rule there is nothing else to say
+    assert not JARGON.search(named)
+    assert words.endswith(".")
+    assert words[0].isupper() or headline.startswith("`")
+
+
+def is_made_of_sentences(document):
+    assert document["causes"][0]["evidence"]
+    for evidence in document["causes"][0]["evidence"]:
+        assert re.search(r"[.`]$", evidence["text"])
+        assert (evidence["unit"] is None) or (evidence["value"] is not None)
+    for sentence in document["ruled_out"]:
+        assert sentence.endswith(".")
 
 
 @pytest.mark.parametrize(("name", "number"), NEGATIVE)
@@ -75,28 +78,6 @@ def test_is_silent_on_what_only_looks_like_it(name, number):
     made = list(CAUSES[name].silent_on())[number]
     asked(CAUSES[name], made)  # it does not keep silent by failing
     assert diagnose(made).cause.id != name
-
-
-@pytest.mark.parametrize(("name", "number"), POSITIVE)
-def test_headline_is_a_plain_sentence(name, number):
-    _, answer = example(name, number)
-    words = re.sub(r"`[^`]*`", "", answer.cause.headline)  # what is quoted is the user's
-    named = words.replace("the signal SIGBUS", "")  # of a signal without a rule there is nothing else to say
-    assert not JARGON.search(named)
-    assert words.endswith(".")
-    assert words[0].isupper() or answer.cause.headline.startswith("`")
-
-
-@pytest.mark.parametrize(("name", "number"), POSITIVE)
-def test_evidence_is_made_of_sentences_and_the_answer_is_json(name, number):
-    _, answer = example(name, number)
-    document = json.loads(json.dumps(answer.to_json(), allow_nan=False))
-    assert document["causes"][0]["evidence"]
-    for evidence in document["causes"][0]["evidence"]:
-        assert re.search(r"[.`]$", evidence["text"])
-        assert (evidence["unit"] is None) or (evidence["value"] is not None)
-    for sentence in document["ruled_out"]:
-        assert sentence.endswith(".")
 
 
 def test_every_cause_can_be_asked_about_every_example():

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.explore import examples
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.recording.reader import assemble
@@ -113,7 +114,7 @@ crashes = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.builds(assemble, st.text(max_size=30), events, server_events=server_events, samples=samples, crash_text=crashes),
     st.sampled_from([True, False, None]),
@@ -126,7 +127,7 @@ def test_any_recording_gets_an_answer(recorded, alive):
     json.dumps(answer.to_row())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(samples, crashes, st.lists(event("cell_start", "seq", source=words), max_size=3))
 def test_no_certainty_from_nothing(measured, crash, journal):
     recorded = assemble("x", journal, samples=measured, crash_text=crash)

@@ -1,7 +1,6 @@
 """Notebooks that nobody would write, or only to harm: every rule answers, soon, and none raises."""
 
 import ast
-import os
 import re
 import time
 from contextlib import suppress
@@ -9,6 +8,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.explore import examples
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.case import Case
@@ -28,7 +28,7 @@ from jupyter_kerneldoctor.diagnosis.proposals import ask
 from jupyter_kerneldoctor.recording.events import Frame, Held, NamedObject, Namespace
 from jupyter_kerneldoctor.recording.model import Cell
 
-EXAMPLES = 2000 if os.environ.get("HYPOTHESIS_PROFILE") == "explore" else 40
+EXAMPLES = examples(40)
 ENOUGH_S = 2.0
 """Of processor time, in the best of three runs: a busy machine is slow."""
 
