@@ -3,36 +3,79 @@
 import ast
 from typing import NamedTuple
 
+from ..code.calls import plain_names
 from ..code.notebook import Notebook, Scope
 from ..code.stores import Store
-from .gradients import backward_calls, records_graph
+from .gradients import backward_calls, name_of_torch, reached_by_gradients, records_graph
+from .kept import is_bound_anew, kept_values
 from .torch import Kind, Tensors
 
 
 class State(NamedTuple):
-    """A name that a network's call reads and gives anew in each round."""
+    """A name that a round reads as the round before left it, and gives anew."""
 
     name: str
     cut: str
     """The statement that cuts it off from the steps before."""
-    made: ast.Assign
+    made: ast.Assign | ast.AugAssign
     scope: Scope
 
 
 def carried_states(loop: ast.For | ast.While, scope: Scope, tensors: Tensors) -> list[State]:
     """Return the states of a loop that hold on to the graph of all rounds before."""
-    found = []
+    found: dict[str, State] = {}
     for node in scope.inside(loop):
         match node:
-            case ast.Assign(targets=[target], value=ast.Call(args=given) as call):
-                if tensors.kind(call.func, scope) is not Kind.MODULE:
-                    continue
-                made = target.elts if isinstance(target, ast.Tuple) else [target]
-                names = [one.id for one in made if isinstance(one, ast.Name)]
-                read = {one.id for one in given if isinstance(one, ast.Name)}
-                carried = [name for name in names if name in read and not _is_cut(name, node, loop, scope)]
-                found += [State(name, _cut(name, call, scope, tensors), node, scope) for name in carried]
-    return found
+            case ast.Assign(targets=[target], value=value) | ast.AugAssign(target=target, value=value):
+                pass
+            case _:
+                continue
+        parts = [inner for part in getattr(target, "elts", [target]) for inner in getattr(part, "elts", [part])]
+        for name in (one.id for one in parts if isinstance(one, ast.Name)):
+            if name not in found and not _is_cut(name, node, loop, scope):
+                cut = _cut_of(name, value, node, loop, scope, tensors)
+                found |= {} if cut is None else {name: State(name, cut, node, scope)}
+    return [*found.values()]
+
+
+def _cut_of(
+    name: str,
+    value: ast.expr,
+    made: ast.Assign | ast.AugAssign,
+    loop: ast.For | ast.While,
+    scope: Scope,
+    tensors: Tensors,
+) -> str | None:
+    """Return what cuts a name off that a statement of the loop binds; None where it is no state."""
+    if isinstance(value, ast.Call) and tensors.kind(value.func, scope) is Kind.MODULE:
+        if any(isinstance(one, ast.Name) and one.id == name for one in value.args):
+            return _cut(name, value, scope, tensors)
+        if any(name in plain_names(one) for one in value.args):  # one of a pair: `h, c = cell(x, (h, c))`
+            return f"{name} = {name}.detach()"
+    elif tensors.kind(value, scope) is not Kind.GRAPH:
+        return None
+    reads = [one for one in scope.inside(loop) if isinstance(one, ast.Name) and one.id == name]
+    early = [one for one in reads if one.lineno <= made.lineno and isinstance(one.ctx, ast.Load)]
+    reached = reached_by_gradients(tensors.code)
+    if not (early or isinstance(made, ast.AugAssign)) or not any(one in reached for one in reads):
+        return None
+    before = tensors.code.lookup(name, scope, loop)
+    is_tensor = before is not None and tensors.kind(before.value, scope) in (Kind.TENSOR, Kind.GRAPH)
+    torch = name_of_torch(tensors.code)
+    return f"{name} = {name}.detach()" + ("" if is_tensor else f" if {torch}.is_tensor({name}) else {name}")
+
+
+def carried_lists(loop: ast.For | ast.While, scope: Scope, tensors: Tensors) -> list[str]:
+    """Return the statements that cut off what a list keeps of earlier rounds, where each round's gradients reach it."""
+    reached, found = reached_by_gradients(tensors.code), dict[str, str]()
+    for one in kept_values([scope], tensors.origins):
+        name, is_list = one.container, isinstance(scope.statement_of(one.value), ast.Expr)
+        if not is_list or loop not in one.loops or tensors.kind(one.value, scope) is not Kind.GRAPH:
+            continue
+        reads = [node for node in scope.inside(loop) if isinstance(node, ast.Name) and node.id == name]
+        if any(node in reached for node in reads) and not is_bound_anew(name, loop, None, scope):
+            found[name] = f"{name}[:] = [one.detach() for one in {name}]"
+    return [*found.values()]
 
 
 def kept_states(code: Notebook, tensors: Tensors) -> list[State]:
@@ -67,7 +110,7 @@ def stores_of_states(code: Notebook, tensors: Tensors) -> list[Store]:
     return [Store(state.made, state.scope, state.name, (state.made.value,)) for state in kept]
 
 
-def _is_cut(name: str, made: ast.Assign, loop: ast.For | ast.While, scope: Scope) -> bool:
+def _is_cut(name: str, made: ast.stmt, loop: ast.For | ast.While, scope: Scope) -> bool:
     """Whether the loop makes the state anew, or cuts it off, in each round."""
     for node in scope.inside(loop):
         match node:

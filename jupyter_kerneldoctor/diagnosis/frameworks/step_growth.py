@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from ..code.notebook import Notebook, once
 from ..code.scopes import Scope
-from .gradients import Backward, backward_calls
+from .gradients import Backward, backward_calls, sources_of_gradients
 from .hooks import code_of_hooks
-from .kept import KEEPERS, Kept, kept_values, outliving
+from .kept import KEEPERS, Kept, kept_values, outliving, root
 from .kept_graphs import kept_graphs
 from .recurrent import carried_states, kept_states
 from .small_values import is_small
@@ -47,10 +47,14 @@ def grows_by_the_step(code: Notebook) -> bool:
 
 
 def kept_tensors(code: Notebook, tensors: Tensors) -> list[Kept]:
-    """Return the tensors and arrays without a graph that training loops, and hooks of networks, keep of each step."""
+    """Return the tensors and arrays without a graph that training loops, and hooks of networks, keep of each step.
+
+    Not those that a later step learns from.
+    """
     if not tensors.in_use:
         return []
     graphs = {one.kept.value for one in kept_graphs(code) if one.is_loss or not one.is_freed}
+    learned_from = {root(one) for one in sources_of_gradients(code) if isinstance(one, ast.Name | ast.Attribute)}
     found = _of_training(code, tensors)
     found += [one.kept for one in kept_graphs(code) if one.in_hook and one.is_freed]
     return [
@@ -58,6 +62,7 @@ def kept_tensors(code: Notebook, tensors: Tensors) -> list[Kept]:
         for one in found
         if one.is_added_to
         and one.value not in graphs
+        and one.container not in learned_from
         and not is_small(one.value, one.scope, tensors)
         and (one.value in {kept.value for kept in found if not kept.loops} or _is_tensor(one.value, one.scope, tensors))
         and not any(isinstance(around, ast.If) for around in one.scope.around(one.value))

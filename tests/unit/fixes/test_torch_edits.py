@@ -4,6 +4,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.fixes.training.backward_each_batch import BackwardEachBatch
+from jupyter_kerneldoctor.diagnosis.fixes.training.drop_retain_graph import DropRetainGraph
 from jupyter_kerneldoctor.diagnosis.fixes.training.sdpa_attention import SdpaAttention
 from jupyter_kerneldoctor.diagnosis.proposals import ask
 
@@ -40,6 +41,32 @@ total = total / len(loader)
 total.backward()
 opt.step()
 """
+CARRIED = """bank = torch.zeros(4, 1)
+for x, y in loader:
+    out = net(x)
+    loss = crit(out, y) + (out @ bank.T).mean()
+    loss.backward(retain_graph=True)
+    bank = torch.cat([bank, out])
+---
+seen = []
+for x, y in loader:
+    seen.append(net(x))
+    loss = torch.cat(seen).std()
+    loss.backward(retain_graph=True)
+---
+R = 0
+for x, y in loader:
+    R = 1 + 0.9 * R + net(x).mean()
+    loss = (R - 1) ** 2
+    loss.backward(retain_graph=True)
+---
+cell = torch.nn.LSTMCell(9, 9)
+h = c = torch.zeros(1, 9)
+for x, y in loader:
+    h, c = cell(x[:1], (h, c))
+    loss = h.mean()
+    loss.backward(retain_graph=True)
+"""
 HEADS = """import torch
 torch.manual_seed(1)
 q, k, v = torch.rand(3, {}, 7, 8).unbind(0)
@@ -72,6 +99,14 @@ def test_backward_for_each_batch_trains_as_one_for_their_sum(loop):
     whole, each = ran(NETWORK, loop), ran(NETWORK, edited(BackwardEachBatch(), NETWORK, loop))
     assert torch.allclose(whole["net"].weight, each["net"].weight, atol=1e-6)
     assert whole["total"].item() == pytest.approx(each["total"].item())
+
+
+@pytest.mark.parametrize("loop", CARRIED.split("---\n"))
+def test_a_step_without_retain_graph_learns_from_what_was_carried_on(loop):
+    plain = loop.replace("retain_graph=True", "")
+    with pytest.raises(RuntimeError, match="second time"):
+        ran(NETWORK, plain)
+    assert ran(NETWORK, edited(DropRetainGraph(), NETWORK, loop))["loss"].isfinite()
 
 
 @pytest.mark.parametrize("shape", ["2", "2, 3"])

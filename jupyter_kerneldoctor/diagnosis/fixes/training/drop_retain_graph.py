@@ -3,7 +3,7 @@ import ast
 from ...edits import drop_argument, insert_before
 from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.gradients import backward_calls
-from ...frameworks.recurrent import carried_states, kept_states
+from ...frameworks.recurrent import carried_lists, carried_states, kept_states
 from ...frameworks.torch import Tensors
 from ...units import enumeration
 
@@ -15,6 +15,7 @@ _OWN = (
     "    def begin(self, n):\n        return torch.zeros(1, n, 9), torch.zeros(1, n, 9)\nnet = Net()"
 )
 
+_BANK = "import torch\nenc = torch.nn.Linear(9, 9)\nbank = torch.zeros(4, 9)"
 _KEEPS = (
     "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     "        self.rnn, self.h = torch.nn.GRU(9, 9), None\n    def forward(self, x):\n{cut}"
@@ -26,15 +27,15 @@ class DropRetainGraph(Fix):
     """Let the backward pass free the graph of its step.
 
     What it does: `backward(retain_graph=True)` keeps all intermediate results after the backward pass. Where the graph
-    of a step is used once, the argument only costs memory. A recurrent state that is carried from step to step needs
-    it, because the graph of each step then hangs on all steps before: there, the edit cuts the state off with
+    of a step is used once, the argument only costs memory. What is carried from step to step needs it, as a recurrent
+    state or a bank of vectors: the graph of each step then hangs on all steps before. There, the edit cuts it off with
     `detach()` first.
 
     When it is offered: Memory ran out little by little in a loop with one backward pass that retains its graph. Not
     where two backward passes of a round share a graph, as for two losses or a gradient penalty.
 
-    What it costs: For a recurrent state: gradients no longer flow into earlier steps (truncated back-propagation
-    through time).
+    What it costs: Where something is carried on, gradients no longer flow into earlier steps (truncated
+    back-propagation through time).
     """
 
     id, title, causes = "drop-retain-graph", "Let backward() free its graph: no retain_graph", OUT_OF_MEMORY
@@ -76,6 +77,41 @@ class DropRetainGraph(Fix):
             },
             says=("self.h",),
         ),
+        Case(  # each of the two is carried by itself
+            _NET,
+            "h = c = torch.zeros(1, 9)\nfor x in chunks:\n    y, (h, c) = rnn(x, (h, c))\n"
+            "    out(y).mean().backward(retain_graph=True)",
+            becomes="h = c = torch.zeros(1, 9)\nfor x in chunks:\n    h = h.detach()\n    c = c.detach()\n"
+            "    y, (h, c) = rnn(x, (h, c))\n    out(y).mean().backward()",
+        ),
+        Case(  # a bank that each step compares with
+            _BANK,
+            "for x in xs:\n    z = enc(x)\n    loss = (z @ bank.T).mean()\n    loss.backward(retain_graph=True)\n"
+            "    bank = torch.cat([bank, z])",
+            becomes="for x in xs:\n    bank = bank.detach()\n    z = enc(x)\n    loss = (z @ bank.T).mean()\n"
+            "    loss.backward()\n    bank = torch.cat([bank, z])",
+            says=("`bank`",),
+        ),
+        Case(
+            _BANK,
+            "seen = []\nfor x in xs:\n    z = enc(x)\n    seen.append(z)\n    loss = (z @ torch.cat(seen).T).mean()\n"
+            "    loss.backward(retain_graph=True)",
+            becomes="seen = []\nfor x in xs:\n    seen[:] = [one.detach() for one in seen]\n    z = enc(x)\n"
+            "    seen.append(z)\n    loss = (z @ torch.cat(seen).T).mean()\n    loss.backward()",
+        ),
+        Case(
+            _BANK,
+            "R = 0\nfor x in xs:\n    R = 1 + 0.99 * R + enc(x)\n    (R - 1).pow(2).mean().backward(retain_graph=True)",
+            becomes="R = 0\nfor x in xs:\n    R = R.detach() if torch.is_tensor(R) else R\n"
+            "    R = 1 + 0.99 * R + enc(x)\n    (R - 1).pow(2).mean().backward()",
+        ),
+        Case(  # what is only added up for a look needs no cut
+            _BANK,
+            "total = 0\nfor x in xs:\n    loss = enc(x).mean()\n    total = total + loss\n"
+            "    loss.backward(retain_graph=True)",
+            becomes="total = 0\nfor x in xs:\n    loss = enc(x).mean()\n    total = total + loss\n"
+            "    loss.backward()",
+        ),
         Case(  # it does not show whether its state is one tensor
             _OWN,
             "h = None\nfor x in chunks:\n    y, h = net(x, h)\n    y.mean().backward(retain_graph=True)",
@@ -108,16 +144,17 @@ class DropRetainGraph(Fix):
                 loop = next(iter(scope.loops_around(one.node)), None)
                 if not isinstance(loop, ast.For | ast.While) or len(backward_calls(loop, scope)) > 1:
                     continue
-                states = carried_states(loop, scope, tensors)
-                if not states and not tensors.is_made_in(one.target, loop, scope):
+                states, lists = carried_states(loop, scope, tensors), carried_lists(loop, scope, tensors)
+                if not states and not lists and not tensors.is_made_in(one.target, loop, scope):
                     continue
                 edits = drop_argument(Call(one.node, scope, ""), "retain_graph")
-                edits += insert_before(scope, loop.body[0], *(state.cut for state in states)) if states else ()
+                cuts = [*(state.cut for state in states), *lists]
+                edits += insert_before(scope, loop.body[0], *cuts) if cuts else ()
                 for state in kept_states(code, tensors):  # the network keeps it itself
                     states.append(state)
                     edits += insert_before(state.scope, state.made, state.cut)
                 why = f"{quote(scope.segment(one.node))} keeps the intermediate results of every step."
-                if states:
-                    names = enumeration([quote(state.name) for state in states])
+                if carried := [*(state.name for state in states), *(text.partition("[")[0] for text in lists)]:
+                    names = enumeration([quote(name) for name in carried])
                     why += f" {names} carries the graph of all earlier steps into the next one; `detach()` cuts it off."
                 yield Proposal(edits, why, death.memory.ramp_bytes)

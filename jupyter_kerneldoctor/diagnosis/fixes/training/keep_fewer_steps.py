@@ -52,6 +52,11 @@ class KeepFewerSteps(Fix):
         ),
     ]
     SILENT = [
+        Case(  # a bank that the next step is compared with
+            _NET,
+            "bank = torch.zeros(4, 9)\nfor step, x in enumerate(xs):\n    h = net(x)\n    loss = (h @ bank.T).mean()\n"
+            "    loss.backward()\n    bank = torch.cat([bank, h.detach()])",
+        ),
         Case(_NET, "for step, x in enumerate(xs):\n" + _STEP + "    log['loss'].append(loss.item())"),
         Case(_NET, "for step, x in enumerate(xs):\n" + _STEP + "    if step % 50 == 0: log['h'].append(h.detach())"),
         Case(_NET, "for step, x in enumerate(xs):\n    log = []\n" + _STEP + "    log.append(h.detach())"),
