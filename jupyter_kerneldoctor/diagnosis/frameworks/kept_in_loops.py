@@ -9,8 +9,11 @@ from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..code.trees import walk
+from .gradients import reached_by_gradients
 from .hooks import lasting_hooks
+from .kept import is_bound_anew
 from .kept_rows import Less
+from .torch import Kind, Tensors
 
 _GROUPS = Less(
     "rows_of = {table}.groupby({by}).indices  # for each group the numbers of its rows: no table of its own\n"
@@ -63,6 +66,15 @@ _HOOK = Less(
     "Remove the hook when it has done its work: handle.remove()",
     "A hook that stays registered puts something into it each time that the network is called.",
 )
+_PASS = Less(
+    "{head}\n    ...  # as before\n    loss = ...  # of this round's {plain} alone; / n for a mean of n rounds\n"
+    "    loss.backward()  # frees what the round needed; gradients add up until step()\n    {plain}.clear()\n\n"
+    "# or, where the loss needs all rounds: work them out again in the backward pass\n"
+    "from torch.utils.checkpoint import checkpoint\n\n{again}",
+    "Run backward() for each round of the loop: gradients add up",
+    "gained {count:,} tensors while the cell ran, each with all that it was worked out from, for one `backward()`. "
+    "Where the loss is a sum or a mean, its gradients are those of its parts: each round can have its own pass.",
+)
 _ENDS = ("copy", "reset_index", "drop", "sort_values", "set_index", "dropna", "drop_duplicates", "fillna")
 """Methods of a table that give a table of as many rows, or nearly."""
 _RANGES = ("date_range", "bdate_range", "period_range", "timedelta_range")
@@ -85,6 +97,32 @@ def less_of_a_hook(name: str, code: Notebook) -> Less | None:
         if any(one.container.rpartition(".")[2] == name.rpartition(".")[2] for one in stores(hook)):
             return _filled(_HOOK, register=" ".join(scope.segment(call).split()), plain=name)
     return None
+
+
+def less_of_a_pass(kept: Iterable[Store], code: Notebook) -> Less | None:
+    """Return how a round frees its graph, where one backward pass starts from those of all rounds of a loop."""
+    for store in kept:
+        scope, value, loops = store.scope, store.values[-1:], store.scope.loops_around(store.statement)
+        around = next(
+            (at for at, one in enumerate(loops) if is_bound_anew(store.container, one, None, scope)), len(loops)
+        )
+        if not around or "." in store.container or not {*value} & reached_by_gradients(code):
+            continue
+        again = "x = checkpoint(block, x, use_reentrant=False)  # of each block of the network"
+        match value:
+            case [ast.Call(func=function, args=[_, *_] as given, keywords=[])] if _is_network(function, store, code):
+                texts = ", ".join(_text(store, one) for one in (function, *given))
+                again = f"{store.container}.append(checkpoint({texts}, use_reentrant=False))"
+        head = scope.segment(loops[around - 1]).split("\n")[0]
+        return _PASS._replace(code=_PASS.code.format(head=head, plain=store.container, again=again))
+    return None
+
+
+def _is_network(function: ast.expr, store: Store, code: Notebook) -> bool:
+    """Whether it is a network, or a function of the user's, and what it gives is put into a list."""
+    is_own = Origins(code).called(function, store.scope) is not None
+    is_network = is_own or Tensors(code).kind(function, store.scope) is Kind.MODULE
+    return is_network and isinstance(store.statement, ast.Expr)
 
 
 def _filled(less: Less, **names: str) -> Less:

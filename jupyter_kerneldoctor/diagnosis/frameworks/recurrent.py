@@ -26,27 +26,23 @@ def carried_states(loop: ast.For | ast.While, scope: Scope, tensors: Tensors) ->
     found: dict[str, State] = {}
     for node in scope.inside(loop):
         match node:
-            case ast.Assign(targets=[target], value=value) | ast.AugAssign(target=target, value=value):
+            case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
                 pass
             case _:
                 continue
         parts = [inner for part in getattr(target, "elts", [target]) for inner in getattr(part, "elts", [part])]
         for name in (one.id for one in parts if isinstance(one, ast.Name)):
             if name not in found and not _is_cut(name, node, loop, scope):
-                cut = _cut_of(name, value, node, loop, scope, tensors)
+                cut = _cut_of(name, node, loop, scope, tensors)
                 found |= {} if cut is None else {name: State(name, cut, node, scope)}
     return [*found.values()]
 
 
 def _cut_of(
-    name: str,
-    value: ast.expr,
-    made: ast.Assign | ast.AugAssign,
-    loop: ast.For | ast.While,
-    scope: Scope,
-    tensors: Tensors,
+    name: str, made: ast.Assign | ast.AugAssign, loop: ast.For | ast.While, scope: Scope, tensors: Tensors
 ) -> str | None:
     """Return what cuts a name off that a statement of the loop binds; None where it is no state."""
+    value = made.value
     if isinstance(value, ast.Call) and tensors.kind(value.func, scope) is Kind.MODULE:
         if any(isinstance(one, ast.Name) and one.id == name for one in value.args):
             return _cut(name, value, scope, tensors)

@@ -3,14 +3,17 @@
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ..code.calls import plain_names
 from ..code.scopes import Scope
 from ..code.trees import walk
+from ..code.unpacking import part_of_call
 from .gradients import Backward, backward_calls
-from .kept import Kept, kept_values, stored
+from .kept import UNNAMED, Kept, kept_values, stored
 from .torch import Kind, Tensors
 
+Loop: TypeAlias = ast.stmt | ast.ListComp | ast.GeneratorExp
 _DEEPEST = 6
 _SUMS = ("builtins.sum", "torch.sum", "torch.stack", "torch.cat", "torch.mean")
 _LOADERS = ("torch.utils.data.DataLoader", "builtins.list", "torch.split")
@@ -24,7 +27,7 @@ class SummedLoss:
 
     kept: Kept
     backward: Backward
-    loop: ast.stmt
+    loop: Loop
     divisor: str | None
     """What the sum is divided by, as it can be written in the loop; "" for a plain sum, None where it cannot."""
     zero_grad: ast.stmt | None
@@ -38,9 +41,11 @@ def summed_losses(tensors: Tensors) -> Iterator[SummedLoss]:
     for scope in tensors.code.running if tensors.in_use else ():
         calls = [one for one in backward_calls(scope.node, scope) if not (one.node.args or one.node.keywords)]
         kept = [one for one in kept_values([scope], tensors.origins) if one.scope is one.caller] if calls else []
+        kept += _in_generators(scope) if calls else ()
         for call in calls:
             for one in kept:
-                loops = [loop for loop in one.loops if isinstance(loop, ast.stmt) and _is_behind(call.node, loop)]
+                loops = [loop for loop in one.loops if isinstance(loop, Loop) and _is_behind(call.node, loop)]
+                loops = loops[:1] if loops and not isinstance(loops[0], ast.stmt) else loops
                 if not loops:
                     continue
                 divisors = _divisors(call.target, one, loops[-1], tensors)
@@ -79,6 +84,14 @@ def grouped_losses(tensors: Tensors) -> Iterator[SummedLoss]:
                 yield SummedLoss(kept[0], call, loop, "", zero[0], fresh[0])
 
 
+def _in_generators(scope: Scope) -> Iterator[Kept]:
+    """Yield what is added up without a list: `sum(loss(net(x), y) for x, y in batches)`."""
+    for call in scope.calls:
+        match call:
+            case ast.Call(func=ast.Name(id="sum"), args=[ast.GeneratorExp(elt=value) as made]):
+                yield Kept(value, UNNAMED, (made, *scope.loops_around(made)), scope, scope, is_added_to=False)
+
+
 def _begins(node: ast.stmt, name: str) -> bool:
     match node:
         case ast.Assign(targets=[ast.Name(id=target)], value=ast.Constant(value=int() | float())):
@@ -93,15 +106,15 @@ def _calls(node: ast.stmt, method: str) -> bool:
     return False
 
 
-def _is_behind(node: ast.Call, loop: ast.stmt) -> bool:
+def _is_behind(node: ast.Call, loop: Loop) -> bool:
     return node.lineno > (loop.end_lineno or loop.lineno)
 
 
-def _divisors(node: ast.expr, kept: Kept, loop: ast.stmt, tensors: Tensors, depth: int = 0) -> list[str | None] | None:
+def _divisors(node: ast.expr, kept: Kept, loop: Loop, tensors: Tensors, depth: int = 0) -> list[str | None] | None:
     """Return what the losses of a container are divided by on their way to an expression; None for another way."""
     scope, container = kept.scope, kept.container
-    if depth > _DEEPEST:
-        return None
+    if depth > _DEEPEST or node is loop:
+        return None if node is not loop else []
     inner: ast.expr
     more: list[str | None] = []
     match node:
@@ -114,7 +127,7 @@ def _divisors(node: ast.expr, kept: Kept, loop: ast.stmt, tensors: Tensors, dept
             inner = binding.value or node
         case ast.BinOp(op=ast.Div(), left=left, right=right):
             inner, more = left, [_divisor(right, container, loop, scope, tensors)]
-        case ast.Call(func=ast.Attribute(value=owner, attr="sum" | "mean" as method), args=[], keywords=[]):
+        case ast.Call(func=ast.Attribute(value=owner, attr="sum" | "mean" | "values" as method), args=[], keywords=[]):
             inner, more = owner, [_rounds(loop, scope, tensors)] if method == "mean" else []
         case ast.Call(args=[given], keywords=[]):
             name_of = tensors.code.qualified(node.func, scope)
@@ -127,16 +140,18 @@ def _divisors(node: ast.expr, kept: Kept, loop: ast.stmt, tensors: Tensors, dept
     return None if rest is None else [*rest, *more]
 
 
-def _divisor(node: ast.expr, container: str, loop: ast.stmt, scope: Scope, tensors: Tensors) -> str | None:
+def _divisor(node: ast.expr, container: str, loop: Loop, scope: Scope, tensors: Tensors) -> str | None:
     """Return a divisor as it can be written inside of the loop: it must not count what the loop does."""
     names = plain_names(node)
     stored = {one.id for one in scope.inside(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     return _rounds(loop, scope, tensors) if names & (stored | {container}) else scope.segment(node)
 
 
-def _rounds(loop: ast.stmt, scope: Scope, tensors: Tensors) -> str | None:
+def _rounds(loop: Loop, scope: Scope, tensors: Tensors) -> str | None:
     """Return how often a loop runs, as an expression; None where that cannot be asked beforehand."""
     over = loop.iter if isinstance(loop, ast.For) else None
+    if isinstance(loop, ast.ListComp | ast.GeneratorExp) and len(loop.generators) == 1:
+        over = loop.generators[0].iter
     match over:
         case ast.Call(func=ast.Name(id="range"), args=[count]):
             return scope.segment(count)
@@ -148,7 +163,7 @@ def _rounds(loop: ast.stmt, scope: Scope, tensors: Tensors) -> str | None:
 
 
 def _stands_alone(
-    kept: Kept, loops: Sequence[ast.stmt], scope: Scope, tensors: Tensors, step: ast.If | None = None
+    kept: Kept, loops: Sequence[Loop], scope: Scope, tensors: Tensors, step: ast.If | None = None
 ) -> bool:
     """Whether a round's loss has a graph of its own: nothing else goes into the sum, or goes on to the next round."""
     loop, statement = loops[-1], scope.statement_of(kept.value)
@@ -161,7 +176,7 @@ def _stands_alone(
     others = [one.value for one in scope.bindings.get(kept.container, ()) if one.value is not None]
     if any(tensors.kind(one, scope) is Kind.GRAPH for one in others if scope.statement_of(one) is not statement):
         return False
-    is_made = tensors.kind(kept.value, scope) is Kind.GRAPH and tensors.is_made_in(kept.value, loops[0], scope)
+    is_made = tensors.kind(kept.value, scope) is Kind.GRAPH and is_made_in(kept.value, loops[0], scope, tensors)
     return is_made and not _carried(nodes, kept, scope)
 
 
@@ -180,4 +195,46 @@ def _carried(inside: Sequence[ast.AST], kept: Kept, scope: Scope) -> bool:
                 return True
             if isinstance(one, ast.Name) and not is_stored and one.lineno <= first.get(one.id, -1):
                 return True
+    return False
+
+
+def is_made_in(node: ast.expr, loop: Loop, scope: Scope, tensors: Tensors) -> bool:
+    """Whether the graph behind an expression is surely all made in a round of a loop, by a call of a network."""
+    waiting, seen, calls, code = [node], {node}, 0, tensors.code
+    while waiting:
+        for part in scope.inside(waiting.pop()):
+            if isinstance(part, ast.Call):
+                inner = tensors.origins.called(part.func, scope)
+                if inner is not None and _brings_in(inner, tensors):
+                    return False
+                own = [(part, scope)] if inner is None else [(one, inner) for one in inner.calls]
+                calls += any(tensors.kind(one.func, where) is Kind.MODULE for one, where in [(part, scope), *own])
+            if not isinstance(part, ast.Name):
+                continue
+            binding = code.lookup(part.id, scope, part)
+            line = binding.position[0] if binding is not None and binding.scope is scope else 0
+            if binding is None or not loop.lineno <= line <= (loop.end_lineno or loop.lineno):
+                if tensors.kind(part, scope) is Kind.GRAPH:
+                    return False
+                continue
+            unpacked = part_of_call(part, scope, code)
+            made = binding.value if unpacked is None else unpacked[1]
+            if made is not None and made not in seen:
+                seen.add(made)
+                waiting.append(made)
+    return calls > 0
+
+
+def _brings_in(function: Scope, tensors: Tensors) -> bool:
+    """Whether a function reads something with a graph that was there before it was called."""
+    for node in function.names:
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                is_outer = name not in function.bindings
+            case ast.Attribute(value=ast.Name(id=name), ctx=ast.Load()):
+                is_outer = name in function.parameters[:1] and bool(function.owner)
+            case _:
+                continue
+        if is_outer and tensors.kind(node, function) is Kind.GRAPH:
+            return True
     return False

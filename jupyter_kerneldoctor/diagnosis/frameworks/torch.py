@@ -199,28 +199,6 @@ class Tensors:
         finally:
             del self._given[inner]
 
-    def is_made_in(self, node: ast.expr, loop: ast.stmt, scope: Scope) -> bool:
-        """Whether the graph behind an expression is surely all made in a round of a loop, by a call of a network."""
-        waiting, seen, calls = [node], {node}, 0
-        while waiting:
-            one = waiting.pop()
-            for part in scope.inside(one):
-                calls += isinstance(part, ast.Call) and self.kind(part.func, scope) is Kind.MODULE
-                if not isinstance(part, ast.Name):
-                    continue
-                binding = self.code.lookup(part.id, scope, part)
-                line = binding.position[0] if binding is not None and binding.scope is scope else 0
-                if binding is None or not loop.lineno <= line <= (loop.end_lineno or loop.lineno):
-                    if self.kind(part, scope) is Kind.GRAPH:
-                        return False
-                    continue
-                unpacked = part_of_call(part, scope, self.code)
-                made = binding.value if unpacked is None else unpacked[1]
-                if made is not None and made not in seen:
-                    seen.add(made)
-                    waiting.append(made)
-        return calls > 0
-
     def is_scalar(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         """Whether a tensor expression surely has one element, so that `.item()` works."""
         if depth > _DEEPEST:

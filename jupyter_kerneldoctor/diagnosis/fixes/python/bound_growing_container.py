@@ -8,7 +8,7 @@ from ...analysis.growth import is_of_one_step
 from ...code.stores import stores
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family, quote, size
-from ...frameworks.kept_in_loops import less_of_a_hook, less_of_the_loop
+from ...frameworks.kept_in_loops import less_of_a_hook, less_of_a_pass, less_of_the_loop
 from ...frameworks.kept_rows import Less, less_of_each, only_newest
 from ...frameworks.kept_tensors import less_of_tensors
 from ...postmortem import Grown
@@ -138,7 +138,7 @@ class BoundGrowingContainer(Advice):
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation", "hold-fewer-items"),
             *("bound-the-queue", "note-what-was-seen", "read-less-in-a-module", "remove-hooks"),
-            *("return-numbers", "clear-after-update", "add-up-weights"),
+            *("return-numbers", "clear-after-update", "add-up-weights", "backward-each-batch"),
         }
     )
     headline = "{title_}"
@@ -191,6 +191,13 @@ class BoundGrowingContainer(Advice):
         ),
         *LOOPS_THAT_TELL,
         Case(_LOOP, grew=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
+        Case(
+            _NET + "\ndef score(n):\n    rows = []\n    for _ in range(n):\n        rows.append(net(x))\n"
+            "    return crit(torch.stack(rows).mean(0))",
+            "score(99).backward()",
+            grew=_GRAPHS_HELD,
+            says=("for _ in range(n):", "loss.backward()", "rows.append(checkpoint(net, x, use_reentrant=False))"),
+        ),
         Case("while True:\n    rows[key()] = read()", grew=_dict("object"), says=("del rows[next(iter(rows))]",)),
         Case("while True:\n    rows['x'].append(read())", grew=_dict("list"), says=("del kept[:-1000]",)),
         _in_rounds(
@@ -243,7 +250,7 @@ class BoundGrowingContainer(Advice):
             told, code = _DICT, _OF_LISTS if one.item_type == "list" else _OLDEST
             if code == _OF_LISTS and gained < _FEW:  # how many items its lists have is not known
                 names["newest"] = str(_NEWEST // 10)
-        less = None if one.with_graph else _less(death, one)
+        less = _less(death, one)
         told = told if less is None or not less.told else less.told
         title = f"Keep less in {quote(one.name)} of each round, or write it to a file"
         grew = "" if one.with_graph else f"grew by {size(grew_bytes)}{items} while the cell ran. "
@@ -272,6 +279,8 @@ def _less(death: Death, container: Grown) -> Less | None:
     """Return how less is kept of what the cells put into a container; None where nothing is known that would."""
     name = container.name.rpartition(".")[2]
     kept = [one for one in stores(death.code.running) if one.container.rpartition(".")[2] == name]
+    if container.with_graph:
+        return less_of_a_pass(kept, death.code)
     first = less_of_a_hook(container.name, death.code) or less_of_the_loop(kept, death.code) or only_newest(kept)
     first, each = first or less_of_tensors(kept, container, death.code), death.growth.bytes_per_item
     return first or less_of_each(kept, container, each or sys.maxsize, death.code)

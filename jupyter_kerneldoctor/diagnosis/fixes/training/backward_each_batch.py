@@ -57,7 +57,26 @@ class BackwardEachBatch(Fix):
             _EPOCH.format("n = 1", "total += crit(net(x), y)", "(total / seen).backward()\n").replace(
                 "n = 1", "seen += 1"
             ),
-            says=("…",),
+            says=("(loss / number_of_rounds).backward()",),
+        ),
+        Case(  # views of the same rows
+            _NET,
+            "for x, y in loader:\n    losses = [crit(net(v), y) for v in views(x)]\n    loss = sum(losses) / 4\n"
+            "    opt.zero_grad()\n    loss.backward()",
+            says=("before the loop", "for v in views(x):", "loss = crit(net(v), y)", "(loss / 4).backward()"),
+        ),
+        Case(
+            _NET,
+            "def score(x, y):\n    return crit(net(x), y)",
+            "loss = sum(score(x, y) for x, y in loader)\nloss.backward()",
+            says=("for x, y in loader:", "    loss.backward()"),
+        ),
+        Case(  # a loss for each domain
+            _NET,
+            "losses = {}\nfor d, (x, y) in parts:\n    losses[d] = crit(net(x), y)\ntotal = sum(losses.values())\n"
+            "total.backward()\nopt.step()",
+            becomes="losses = {}\nfor d, (x, y) in parts:\n    batch_loss = crit(net(x), y)\n"
+            "    batch_loss.backward()\n    losses[d] = batch_loss.detach()\ntotal = sum(losses.values())\nopt.step()",
         ),
         Case(  # a sum of some batches; what is left at the end was dropped, and is still
             _NET,
@@ -117,7 +136,9 @@ def _edits(found: SummedLoss) -> Changes:
     """Return the edit. Raises EditRefusedError where it does not show what the sum is divided by."""
     scope, value = found.kept.scope, found.kept.value
     statement, own = scope.statement_of(value), scope.statement_of(found.backward.node)
-    if statement is None or not isinstance(own, ast.Expr) or found.divisor is None:
+    if statement is None or not (isinstance(own, ast.Expr) and isinstance(found.loop, ast.stmt)):
+        raise EditRefusedError("the loop has no body")
+    if found.divisor is None:
         raise EditRefusedError("it does not show what the sum is divided by")
     name = scope.segment(value) if isinstance(value, ast.Name) else "batch_loss"
     share = f"({name} / {found.divisor})" if found.divisor else name
@@ -132,7 +153,18 @@ def _edits(found: SummedLoss) -> Changes:
 
 
 def _snippet(found: SummedLoss) -> str:
-    divisor = "number_of_batches" if found.divisor is None else found.divisor
+    """Return the loop with the backward pass in it, where the edit is left to the user."""
+    scope, value = found.kept.scope, " ".join(found.kept.scope.segment(found.kept.value).split())
+    divisor = "number_of_rounds" if found.divisor is None else found.divisor
     share = f"(loss / {divisor})" if divisor else "loss"
-    head = found.kept.scope.segment(found.loop).split("\n")[0]
-    return f"{head}\n    loss = …\n    {share}.backward()  # and keep loss.detach()"
+    match found.loop:
+        case ast.ListComp(generators=[one, *_]) | ast.GeneratorExp(generators=[one, *_]):
+            head = f"for {scope.segment(one.target)} in {scope.segment(one.iter)}:"
+        case _:
+            head = scope.segment(found.loop).split("\n")[0]
+    first = "" if found.zero_grad is None else f"{scope.segment(found.zero_grad)}  # before the loop\n"
+    return (
+        f"{first}{head}\n    loss = {value}\n"
+        f"    {share}.backward()  # what is kept of it: loss.detach()\n\n"
+        "# behind the loop only the step: no backward() there"
+    )

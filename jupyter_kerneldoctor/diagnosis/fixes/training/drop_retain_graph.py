@@ -4,6 +4,7 @@ from ...edits import drop_argument, insert_before
 from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.gradients import backward_calls
 from ...frameworks.recurrent import carried_lists, carried_states, kept_states
+from ...frameworks.summed_losses import is_made_in
 from ...frameworks.torch import Tensors
 from ...units import enumeration
 
@@ -109,8 +110,7 @@ class DropRetainGraph(Fix):
             _BANK,
             "total = 0\nfor x in xs:\n    loss = enc(x).mean()\n    total = total + loss\n"
             "    loss.backward(retain_graph=True)",
-            becomes="total = 0\nfor x in xs:\n    loss = enc(x).mean()\n    total = total + loss\n"
-            "    loss.backward()",
+            becomes="total = 0\nfor x in xs:\n    loss = enc(x).mean()\n    total = total + loss\n    loss.backward()",
         ),
         Case(  # it does not show whether its state is one tensor
             _OWN,
@@ -145,7 +145,7 @@ class DropRetainGraph(Fix):
                 if not isinstance(loop, ast.For | ast.While) or len(backward_calls(loop, scope)) > 1:
                     continue
                 states, lists = carried_states(loop, scope, tensors), carried_lists(loop, scope, tensors)
-                if not states and not lists and not tensors.is_made_in(one.target, loop, scope):
+                if not states and not lists and not is_made_in(one.target, loop, scope, tensors):
                     continue
                 edits = drop_argument(Call(one.node, scope, ""), "retain_graph")
                 cuts = [*(state.cut for state in states), *lists]
