@@ -45,7 +45,7 @@ class Case:
     def __init__(
         self,
         *cells: str | Ran,
-        becomes: str | Mapping[int, str] = {},
+        becomes: str | Mapping[int, str] | Mapping[str, str] = {},
         says: Sequence[str] = (),
         cause: str | None = None,
         growth: Literal["ramp", "jump"] = "ramp",
@@ -64,7 +64,8 @@ class Case:
         cells
             Their text, or with `Ran` what was measured of them as well.
         becomes
-            The new text of the last cell, or of cells by their number. Nothing: the fix is silent, or only advice.
+            The new text of the last cell; or of cells by their number; or what stands in the place of which texts, each
+            of which occurs once in all cells. Nothing: the fix is silent, or only advice.
         says
             What must stand in the title, the reason or the snippet.
         cause
@@ -80,7 +81,7 @@ class Case:
             What else was recorded, as `examples.recording` takes it: `output="Killed"`, `signal="SIGBUS"`.
         """
         self.sources = tuple(one.source if isinstance(one, Ran) else one for one in cells)
-        self.changed = {len(cells): becomes} if isinstance(becomes, str) else dict(becomes)
+        self.changed = {len(cells): becomes} if isinstance(becomes, str) else _changed(self.sources, becomes)
         self.says, self.limit_mib, self.line = says, limit_mib, line
         self.cause, self._names_its_cause = cause or "oom-cgroup", cause is not None
         self.cells, self._growth, self._before_mib = cells, growth, before_mib
@@ -143,3 +144,15 @@ class Case:
             for one, share in zip(made.samples, shares, strict=False)
         ]
         return examine(replace(made, cells=tuple(cells), samples=tuple(samples))).judged((cause,))
+
+
+def _changed(sources: Sequence[str], becomes: Mapping[int, str] | Mapping[str, str]) -> dict[int, str]:
+    """Return the new text of cells by their number."""
+    changed = dict[int, str]()
+    for key, new in becomes.items():
+        if isinstance(key, int):
+            changed[key] = new
+        else:
+            (at,) = (number for number, source in enumerate(sources, 1) for _ in range(source.count(key)))
+            changed[at] = changed.get(at, sources[at - 1]).replace(key, new)
+    return changed

@@ -33,11 +33,7 @@ class CorrcoefRowvar(SetArgument):
             "R = np.corrcoef(X)",
             becomes="R = np.corrcoef(X, rowvar=False)",
         ),
-        Case(
-            _FRAME,
-            "similar(pd.DataFrame(x))",
-            becomes={1: "import pandas as pd\ndef similar(table): return table.corr() > 0.9"},
-        ),
+        Case(_FRAME, "similar(pd.DataFrame(x))", becomes={"T.corr": "corr"}),
     ]
     SILENT = [
         Case("import numpy as np\nX = np.random.rand(20, 30_000)", "R = np.corrcoef(X)"),

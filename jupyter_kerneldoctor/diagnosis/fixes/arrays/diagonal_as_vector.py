@@ -39,7 +39,7 @@ class DiagonalAsVector(CallAnother):
             "import numpy as np\nimport scipy.sparse as sp\nw = np.ones(60_000)",
             "def fit(A, b):\n    W = np.diag(w)\n    return np.linalg.solve(A.T @ W @ A, A.T @ W @ b)",
             "fit(np.ones((60_000, 3)), b)",
-            becomes={2: "def fit(A, b):\n    W = sp.diags(w)\n    return np.linalg.solve(A.T @ W @ A, A.T @ W @ b)"},
+            becomes={"np.diag": "sp.diags"},
         ),
         Case(
             "import numpy as np\nfrom scipy import sparse",

@@ -41,7 +41,7 @@ class OpenMesh(Fix):
         ),
         Case(
             "import numpy as np\nX, Y = np.meshgrid(xs, ys)\nZ = np.exp(-(X - 1) ** 2 - Y**2)",
-            becomes="import numpy as np\nX, Y = np.meshgrid(xs, ys, sparse=True)\nZ = np.exp(-(X - 1) ** 2 - Y**2)",
+            becomes={"xs, ys": "xs, ys, sparse=True"},
             line=3,
         ),
     ]

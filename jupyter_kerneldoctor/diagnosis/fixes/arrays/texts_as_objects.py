@@ -41,7 +41,7 @@ class TextsAsObjects(SetArgument):
             "import numpy as np\nnames = []",
             "for line in file:\n    names.append(line.strip())\nX = np.asarray(names)",
             line=3,
-            becomes="for line in file:\n    names.append(line.strip())\nX = np.asarray(names, dtype=object)",
+            becomes={"(names)": "(names, dtype=object)"},
         ),
     ]
     SILENT = [

@@ -63,9 +63,8 @@ class WindowsAsView(Fix):
             _FILL,
             "X, y = cut(load(), 168, 24)",
             becomes={
-                1: "import numpy as np\ndef cut(s, w, h):\n    n = len(s) - w - h\n"
-                "    X = np.lib.stride_tricks.sliding_window_view(s, w)[:n]\n    y = np.empty(n)\n"
-                "    for i in range(n):\n        y[i] = s[i + w + h]\n    return X, y"
+                "empty((n, w))": "lib.stride_tricks.sliding_window_view(s, w)[:n]",
+                "        X[i] = s[i:i + w]\n": "",
             },
         ),
         Case(

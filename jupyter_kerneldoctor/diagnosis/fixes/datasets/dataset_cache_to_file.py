@@ -29,19 +29,12 @@ class DatasetCacheToFile(Fix):
     id, title, causes = "dataset-cache-to-file", "Cache the data set in a file: .cache(filename)", (Family.MEMORY,)
 
     FIRES = [
-        Case(
-            _DATA,
-            "model.fit(data.cache().batch(32), epochs=3)",
-            becomes='model.fit(data.cache("dataset.cache").batch(32), epochs=3)',
-        ),
+        Case(_DATA, "model.fit(data.cache().batch(32), epochs=3)", becomes={"cache()": 'cache("dataset.cache")'}),
         Case(
             "import tensorflow as tf\ndef make(n):\n    ds = tf.data.Dataset.range(n).map(load)\n"
             "    return ds.cache().batch(8)",
             "for images in make(9000):\n    tf.reduce_mean(images)",
-            becomes={
-                1: "import tensorflow as tf\ndef make(n):\n    ds = tf.data.Dataset.range(n).map(load)\n"
-                '    return ds.cache("dataset.cache").batch(8)'
-            },
+            becomes={"cache()": 'cache("dataset.cache")'},
         ),
         Case(  # training and validation
             _MAKE.format(cache="    ds = ds.cache()\n"),
@@ -52,8 +45,7 @@ class DatasetCacheToFile(Fix):
         Case(
             _DATA + "\nvalid = data.take(99)",
             "train, valid = data.cache(), valid.cache()\nmodel.fit(train, validation_data=valid)",
-            becomes='train, valid = data.cache("dataset-1.cache"), valid.cache("dataset-2.cache")\n'
-            "model.fit(train, validation_data=valid)",
+            becomes={"(), valid.cache()": '("dataset-1.cache"), valid.cache("dataset-2.cache")'},
         ),
     ]
     SILENT = [

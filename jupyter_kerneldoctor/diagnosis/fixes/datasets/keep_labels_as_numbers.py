@@ -48,10 +48,7 @@ class KeepLabelsAsNumbers(Fix):
             "import numpy as np\ndef dice(y, p):\n    t = np.eye(9)[y]\n    q = np.eye(9)[p]\n"
             "    return 2 * (t * q).sum() / (t.sum() + q.sum())",
             "dice(masks, predicted)",
-            becomes={
-                1: "import numpy as np\ndef dice(y, p):\n    t = np.eye(9, dtype=np.uint8)[y]\n"
-                "    q = np.eye(9, dtype=np.uint8)[p]\n    return 2 * (t * q).sum() / (t.sum() + q.sum())"
-            },
+            becomes={"(9)[y]\n    q = np.eye(9)": "(9, dtype=np.uint8)[y]\n    q = np.eye(9, dtype=np.uint8)"},
             says=("1 byte",),
         ),
         Case(  # which bytes cannot hold: 0 + 0 - 1

@@ -33,9 +33,7 @@ class LimitDataloaderWorkers(Fix):
             _LOADER + "N_WORKERS = 4\ndef make(ds, workers=0):\n    return DataLoader(ds, num_workers=workers)",
             "for x in make(ds, workers=N_WORKERS): pass",
             children_mib=1500,
-            becomes={
-                1: _LOADER + "N_WORKERS = 1\ndef make(ds, workers=0):\n    return DataLoader(ds, num_workers=workers)"
-            },
+            becomes={"N_WORKERS = 4": "N_WORKERS = 1"},
         ),
     ]
     SILENT = [

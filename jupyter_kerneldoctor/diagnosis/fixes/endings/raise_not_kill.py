@@ -46,21 +46,13 @@ class RaiseNotKill(Fix):
             becomes={1: _CHECK.replace("os.kill(os.getpid(), signal.SIGABRT)", _STOP)},
         ),
         Case("import os\nos.abort()", cause="abort", becomes=f"import os\n{_STOP}"),
-        Case(
-            _WATCHDOG,
-            "work()",
-            signal="SIGTERM",
-            becomes={1: _WATCHDOG.replace("SIGTERM", "SIGINT")},
-        ),
+        Case(_WATCHDOG, "work()", signal="SIGTERM", becomes={"SIGTERM": "SIGINT"}),
         Case(
             "import os, threading\nthreading.Timer(60, lambda: os._exit(1)).start()",
             "work()",
             cause="exit-call",
             exit_code=1,
-            becomes={
-                1: "import signal\nimport os, threading\n"
-                "threading.Timer(60, lambda: os.kill(os.getpid(), signal.SIGINT)).start()"
-            },
+            becomes={"os,": "signal\nimport os,", "_exit(1)": "kill(os.getpid(), signal.SIGINT)"},
         ),
         Case(
             "import os, signal\nsignal.signal(signal.SIGINT, lambda *_: os._exit(1))",

@@ -55,9 +55,7 @@ class SignalHandler(Fix):
             "work()",
             signal="SIGPROF",
             becomes={
-                1: "import signal\nold = signal.signal(signal.SIGPROF, tick)\n"
-                "signal.setitimer(signal.ITIMER_PROF, 1)\nwork()\nsignal.setitimer(signal.ITIMER_PROF, 0)\n"
-                "signal.signal(signal.SIGPROF, old)"
+                "signal(signal.SIGPROF, old)": "setitimer(signal.ITIMER_PROF, 0)\nsignal.signal(signal.SIGPROF, old)"
             },
             says=("Stop the timer before",),
         ),

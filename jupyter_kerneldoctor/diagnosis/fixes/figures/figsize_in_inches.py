@@ -33,7 +33,7 @@ class FigsizeInInches(Fix):
             "from matplotlib import pyplot\nW, H = 640, 480",
             "fig, axes = pyplot.subplots(2, 2, figsize=(W, H), dpi=50)",
             "fig.savefig('a.png')",
-            becomes={2: "fig, axes = pyplot.subplots(2, 2, figsize=(W / 50, H / 50), dpi=50)"},
+            becomes={"(W, H)": "(W / 50, H / 50)"},
         ),
         Case(
             "from matplotlib import pyplot as plt",

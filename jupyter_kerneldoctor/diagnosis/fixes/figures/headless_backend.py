@@ -48,11 +48,7 @@ class HeadlessBackend(Fix):
             'plt.imshow(img[..., ::-1] if img.ndim == 3 else img, cmap="gray")\nplt.show()',
             says=("plt.imshow",),
         ),
-        Case(
-            "x = 1\n%matplotlib qt5  \nimport matplotlib.pyplot as plt",
-            "plt.plot([1])",
-            becomes={1: "x = 1\n%matplotlib inline  \nimport matplotlib.pyplot as plt"},
-        ),
+        Case("x = 1\n%matplotlib qt5  \nimport matplotlib.pyplot as plt", "plt.plot([1])", becomes={"qt5": "inline"}),
         Case(
             "from PyQt5.QtWidgets import QApplication",
             "app = QApplication([])",

@@ -44,7 +44,7 @@ class WriteThenRename(Advice):
         Case(
             "import numpy as np\nP = 'x.npy'\ndef get(): return np.load(P, mmap_mode='r')",
             "a = get()\nnp.save(P, a * 2)\na.sum()",
-            becomes={1: "import numpy as np\nP = 'x.npy'\ndef get(): return np.load(P)"},
+            becomes={"P, mmap_mode='r'": "P"},
         ),
         Case("m.sum()", says=("A mapped file", "path + '.new'")),
     ]

@@ -28,7 +28,7 @@ class BoundTreeEnsemble(Fix):
         Case(
             _FOREST + "forest = RandomForestClassifier(n_estimators=1000, n_jobs=-1)",
             "forest.fit(X_train, y_train)",
-            becomes={1: _FOREST + "forest = RandomForestClassifier(n_estimators=1000, n_jobs=-1, max_depth=14)"},
+            becomes={"n_jobs=-1": "n_jobs=-1, max_depth=14"},
         ),
         Case(
             _FOREST + "params = {'n_estimators': 500, 'n_jobs': 2}",
@@ -41,33 +41,21 @@ class BoundTreeEnsemble(Fix):
             + "P = {'n_estimators': 400}\nclass M:\n    def __init__(self, p=None): self.p = {**P, **(p or {})}\n"
             "    def train(self, X, y):\n        self.m = RandomForestClassifier(**self.p)\n        self.m.fit(X, y)",
             "M().train(X, y)",
-            becomes={
-                1: _FOREST + "P = {'n_estimators': 400}\nclass M:\n"
-                '    def __init__(self, p=None): self.p = {**P, **(p or {}), "max_depth": 14}\n'
-                "    def train(self, X, y):\n        self.m = RandomForestClassifier(**self.p)\n"
-                "        self.m.fit(X, y)"
-            },
+            becomes={"(p or {})": '(p or {}), "max_depth": 14'},
             says=("400 trees",),
         ),
         Case(  # in another call there were 3
             _FOREST + "P = {'n_estimators': 400}\ndef train(X, y, p=None):\n    q = {**P, **(p or {})}\n"
             "    return RandomForestClassifier(**q).fit(X, y)",
             "train(X[:9], y[:9], {'n_estimators': 3})\ntrain(X, y)",
-            becomes={
-                1: _FOREST + "P = {'n_estimators': 400}\ndef train(X, y, p=None):\n"
-                '    q = {**P, **(p or {}), "max_depth": 14}\n    return RandomForestClassifier(**q).fit(X, y)'
-            },
+            becomes={"(p or {})": '(p or {}), "max_depth": 14'},
             says=("grows its trees",),
         ),
         Case(
             _FOREST + "from sklearn.model_selection import cross_val_score\ndef score(trees):\n"
             "    forest = RandomForestClassifier(n_estimators=trees)\n    return cross_val_score(forest, X, y, cv=5)",
             "score(500)",
-            becomes={
-                1: _FOREST + "from sklearn.model_selection import cross_val_score\ndef score(trees):\n"
-                "    forest = RandomForestClassifier(n_estimators=trees, max_depth=14)\n"
-                "    return cross_val_score(forest, X, y, cv=5)"
-            },
+            becomes={"n_estimators=trees": "n_estimators=trees, max_depth=14"},
         ),
         Case(  # 14 would hardly bind it
             "import numpy as np\n" + _FOREST + "X = np.ones((16_000, 9))",

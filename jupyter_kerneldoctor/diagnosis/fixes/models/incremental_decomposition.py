@@ -26,7 +26,7 @@ class IncrementalDecomposition(Fix):
         Case(
             _PCA + "pca = decomposition.PCA(n_components=50)",
             "Z = pca.fit_transform(X)",
-            becomes={1: _PCA + "pca = decomposition.IncrementalPCA(n_components=50)"},
+            becomes={"PCA": "IncrementalPCA"},
             before_mib=1100,
             says=("916 MiB",),
         ),

@@ -17,11 +17,7 @@ class MapLocationCpu(SetArgument):
     why = "puts the checkpoint onto the card that it was saved from, beside the model."
 
     FIRES = [
-        Case(
-            "import torch",
-            "net.load_state_dict(torch.load(path))",
-            becomes='net.load_state_dict(torch.load(path, map_location="cpu"))',
-        )
+        Case("import torch", "net.load_state_dict(torch.load(path))", becomes={"path": 'path, map_location="cpu"'})
     ]
     SILENT = [
         Case("import torch", "torch.load(path, map_location=device)"),

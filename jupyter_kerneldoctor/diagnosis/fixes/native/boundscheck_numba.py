@@ -43,10 +43,7 @@ class BoundscheckNumba(Advice):
             "import numba as nb\n@nb.jit(nopython=True)\ndef count(v, out):\n    for x in v: out[x] += 1",
             "count(v, out)\nz = 1",
             cause="heap-corruption",
-            becomes={
-                1: "import numba as nb\n@nb.jit(nopython=True, boundscheck=True)\n"
-                "def count(v, out):\n    for x in v: out[x] += 1"
-            },
+            becomes={"True": "True, boundscheck=True"},
             says=("@nb.jit(nopython=True, boundscheck=True)",),
         ),
     ]

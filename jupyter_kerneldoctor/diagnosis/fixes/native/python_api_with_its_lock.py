@@ -29,17 +29,14 @@ class PythonApiWithItsLock(Fix):
             "import ctypes\nlib = ctypes.CDLL(None)\nlib.PyList_New.restype = ctypes.py_object",
             "x = lib.PyList_New(0)",
             line=1,
-            becomes={1: "import ctypes\nlib = ctypes.PyDLL(None)\nlib.PyList_New.restype = ctypes.py_object"},
+            becomes={"CDLL": "PyDLL"},
             says=("`lib.PyList_New(0)`",),
         ),
         Case(
             "import ctypes\nclass Api:\n    def __init__(self): self.lib = ctypes.CDLL(None)\n"
             "    def make(self): return self.lib.PyList_New(0)",
             "x = Api().make()",
-            becomes={
-                1: "import ctypes\nclass Api:\n    def __init__(self): self.lib = ctypes.PyDLL(None)\n"
-                "    def make(self): return self.lib.PyList_New(0)"
-            },
+            becomes={"CDLL": "PyDLL"},
         ),
         Case("from ctypes import CDLL\nlib = CDLL(None)", "lib.PyErr_Clear()", says=("pythonapi",)),
     ]

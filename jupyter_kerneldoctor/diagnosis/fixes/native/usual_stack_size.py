@@ -18,14 +18,7 @@ class UsualStackSize(Fix):
 
     id, title, causes = "usual-stack-size", "Give threads the usual stack: threading.stack_size(0)", ("stack-overflow",)
 
-    FIRES = [
-        Case(
-            _SMALL,
-            "read_all()",
-            becomes={1: "import threading\nthreading.stack_size(0)  # many"},
-            says=("`threading.stack_size(64 * 1024)`", "8 MB"),
-        )
-    ]
+    FIRES = [Case(_SMALL, "read_all()", becomes={"64 * 1024": "0"}, says=("`threading.stack_size(64 * 1024)`", "8 MB"))]
     SILENT = [
         Case("import threading\nthreading.stack_size(64 << 20)", "read_all()"),
         Case(_SMALL, "read_all()", cause="segfault"),

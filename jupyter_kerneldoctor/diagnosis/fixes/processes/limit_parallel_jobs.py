@@ -47,10 +47,7 @@ class LimitParallelJobs(Fix):
             "    return Parallel(JOBS)(delayed(f)(x) for x in xs)",
             "run(xs)",
             children_mib=1500,
-            becomes={
-                1: "from joblib import Parallel, delayed\nJOBS = 2\ndef run(xs):\n"
-                "    return Parallel(JOBS)(delayed(f)(x) for x in xs)"
-            },
+            becomes={"JOBS = -1": "JOBS = 2"},
         ),
         Case(
             "import multiprocessing as mp",
@@ -62,13 +59,13 @@ class LimitParallelJobs(Fix):
             "import os\nfrom concurrent.futures import ProcessPoolExecutor",
             "with ProcessPoolExecutor(max_workers=os.cpu_count()) as ex: r = list(ex.map(f, xs))",
             children_mib=1500,
-            becomes="with ProcessPoolExecutor(max_workers=2) as ex: r = list(ex.map(f, xs))",
+            becomes={"os.cpu_count()": "2"},
         ),
         Case(
             "from sklearn.model_selection import GridSearchCV\ngrid = GridSearchCV(model, p, n_jobs=-1)",
             "grid.fit(X, y)",
             children_mib=1500,
-            becomes={1: "from sklearn.model_selection import GridSearchCV\ngrid = GridSearchCV(model, p, n_jobs=2)"},
+            becomes={"n_jobs=-1": "n_jobs=2"},
         ),
     ]
     SILENT = [

@@ -77,7 +77,7 @@ class LimitThreads(Advice):
             "pl.read_csv(f)",
             system_states=_FULL,
             **_ALIVE,
-            becomes={1: "import os\nos.environ['POLARS_MAX_THREADS'] = '4'\nimport polars as pl"},
+            becomes={"'64'": "'4'"},
             says=("Restart", "64"),
         ),
         Case(
@@ -85,7 +85,7 @@ class LimitThreads(Advice):
             "with Pool(max_workers=WORKERS) as pool: list(pool.map(get, urls))",
             system_states=_FULL,
             **_ALIVE,
-            becomes={1: "from concurrent.futures import ThreadPoolExecutor as Pool\nWORKERS = 8"},
+            becomes={"500": "8"},
         ),
         Case(
             "from concurrent.futures import ThreadPoolExecutor as Pool\ndef fetch(urls, workers=1000):\n"
@@ -93,10 +93,7 @@ class LimitThreads(Advice):
             "pages = fetch(urls)",
             system_states=_FULL,
             **_ALIVE,
-            becomes={
-                1: "from concurrent.futures import ThreadPoolExecutor as Pool\ndef fetch(urls, workers=8):\n"
-                "    with Pool(max_workers=workers) as pool: return list(pool.map(get, urls))"
-            },
+            becomes={"1000": "8"},
             says=("max_workers=8", "asks for 1000"),
         ),
     ]

@@ -46,9 +46,8 @@ class PicklableExceptions(Fix):
             _MAPS,
             **_LOST,
             becomes={
-                1: "class Bad(Exception):\n    def __reduce__(self):\n        return type(self), self._given\n    \n"
-                "    def __init__(self, row, why):\n        self._given = (row, why,)\n"
-                "        super().__init__(f'{row}: {why}')"
+                "    def ": "    def __reduce__(self):\n        return type(self), self._given\n    \n    def ",
+                "super": "self._given = (row, why,)\n        super",
             },
         ),
         Case("def f(n): raise lib.Bad(n, 2)", _MAPS, **_LOST, says=("pickle.loads",)),

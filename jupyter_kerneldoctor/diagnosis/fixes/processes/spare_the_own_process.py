@@ -39,13 +39,11 @@ class SpareTheOwnProcess(Fix):
         ),
         Case(
             "import os, psutil\nfor pid in psutil.pids():\n    psutil.Process(pid).kill()",
-            becomes="import os, psutil\nfor pid in psutil.pids():\n    if pid == os.getpid():\n        continue\n"
-            "    psutil.Process(pid).kill()",
+            becomes={"    psutil": "    if pid == os.getpid():\n        continue\n    psutil"},
         ),
         Case(  # not all that is there is a number
             "import os\nfor d in os.listdir('/proc'):\n    if d.isdigit():\n        os.kill(int(d), 9)",
-            becomes="import os\nfor d in os.listdir('/proc'):\n    if d.isdigit():\n"
-            "        if int(d) == os.getpid():\n            continue\n        os.kill(int(d), 9)",
+            becomes={"        os.": "        if int(d) == os.getpid():\n            continue\n        os."},
         ),
         Case(_PORT, says=("server_close()", "holds the port")),
         Case("!kill -9 $(lsof -t -i:8050)", says=("server_close()",)),

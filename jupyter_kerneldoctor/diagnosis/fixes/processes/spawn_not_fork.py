@@ -33,7 +33,7 @@ class SpawnNotFork(Fix):
         Case(
             "import multiprocessing as mp\nfrom cleaning import tidy\n",
             "with mp.get_context('fork').Pool(2) as p:\n    p.map(tidy, names)",
-            becomes="with mp.get_context('spawn').Pool(2) as p:\n    p.map(tidy, names)",
+            becomes={"fork": "spawn"},
         ),
         Case(
             "from multiprocessing import Pool\nfrom cleaning import tidy\n",

@@ -26,9 +26,7 @@ class WaitForPrograms(Fix):
     id, title, causes = "wait-for-programs", "Wait for the programs that were started: p.wait()", ("thread-limit",)
 
     FIRES = [
-        Case(
-            _PACK, _ALL, cause="thread-limit", alive=True, becomes={1: _PACK.replace("path])", "path])\n    p.wait()")}
-        ),
+        Case(_PACK, _ALL, cause="thread-limit", alive=True, becomes={"jobs": "p.wait()\n    jobs"}),
         Case(
             "from subprocess import Popen, PIPE",
             "jobs = [Popen(['gzip', path], stdout=PIPE) for path in paths]",

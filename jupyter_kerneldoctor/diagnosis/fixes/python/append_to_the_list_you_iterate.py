@@ -45,8 +45,7 @@ class AppendToTheListYouIterate(Fix):
         Case("for node in order:\n    order.extend(node.children)", says=("seen = {*order}",)),  # a tree has an end
         Case(
             "for w in ws:\n    if w[-1] == 's':\n        ws.append(w + 'es')\n    else:\n        ws.append(w + 's')",
-            becomes="for w in list(ws):\n    if w[-1] == 's':\n        ws.append(w + 'es')\n    else:\n"
-            "        ws.append(w + 's')",
+            becomes={"ws:": "list(ws):"},
         ),
     ]
     SILENT = [

@@ -34,16 +34,14 @@ class BoundFunctionCache(Fix):
         Case(
             "import numpy as np\nfrom functools import lru_cache\n\n@lru_cache(maxsize=None)  # schnell\n" + _BODY,
             _LOOP,
-            becomes={
-                1: "import numpy as np\nfrom functools import lru_cache\n\n@lru_cache(maxsize=32)  # schnell\n" + _BODY
-            },
+            becomes={"None": "32"},
             grew=_BASIS,
             says=("basis", "200 results"),
         ),
         Case(
             "import functools, numpy as np\n\n@functools.cache\n" + _BODY,
             _LOOP,
-            becomes={1: "import functools, numpy as np\n\n@functools.lru_cache(maxsize=32)\n" + _BODY},
+            becomes={"cache": "lru_cache(maxsize=32)"},
             grew=_BASIS,
         ),
     ]

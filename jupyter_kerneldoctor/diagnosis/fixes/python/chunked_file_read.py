@@ -31,10 +31,7 @@ class ChunkedFileRead(Fix):
         Case(
             "def load(path):\n    text = open(path)\n    return sum(len(one) for one in text.read().splitlines())",
             "load('a')",
-            becomes={
-                1: "def load(path):\n    text = open(path)\n"
-                "    return sum(len(one) for one in (line.rstrip('\\n') for line in text))"
-            },
+            becomes={"text.read().splitlines()": "(line.rstrip('\\n') for line in text)"},
         ),
         Case("import json", "data = json.load(open(p))", says=("ijson.items(file, 'item')", "open(p, 'rb')")),
         *(

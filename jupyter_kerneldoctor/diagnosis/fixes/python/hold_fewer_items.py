@@ -46,7 +46,7 @@ class HoldFewerItems(Fix):
             "from collections import deque",
             "pool = deque(maxlen=50_000)\nwhile True:\n    pool.append(step())",
             grew=_POOL,
-            becomes="pool = deque(maxlen=5_100)\nwhile True:\n    pool.append(step())",
+            becomes={"50_000": "5_100"},
         ),
         Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        pool.pop(0)", grew=_POOL, becomes={1: "SIZE = 5_100"}),
         *(  # there would never be so many; the loop would be a shorter one

@@ -78,13 +78,13 @@ class RecursionToIteration(Fix):
             "from sys import setrecursionlimit as deeper\ndeeper( 500_000 )  # tiefer",
             "def walk(tree, depth=0):\n    for child in tree.children: walk(child, depth + 1)",
             "walk(root)",
-            becomes={1: "from sys import setrecursionlimit as deeper\ndeeper( 3000 )  # tiefer"},
+            becomes={"500_000": "3000"},
             says=("def walk(tree, depth=0):", "while waiting:", "threading.stack_size"),
         ),
         Case(
             "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1",
             "f(0)",
-            becomes={1: "import sys\nsys.setrecursionlimit(3000)\ndef f(n): return f(n + 1) + 1"},
+            becomes={"10**9": "3000"},
             says=("accounts for all 1.8 GiB",),
             cause="oom-cgroup",
         ),
@@ -92,7 +92,7 @@ class RecursionToIteration(Fix):
             "import sys\nlimit = 10**7\nsys.setrecursionlimit(limit)",
             "def height(node): return 1 + max(map(height, node.children), default=0)",
             "height(root)",
-            becomes={1: "import sys\nlimit = 10**7\nsys.setrecursionlimit(3000)"},
+            becomes={"(limit)": "(3000)"},
             says=("10,000,000", "waiting.extend"),
         ),
         Case(
@@ -104,7 +104,7 @@ class RecursionToIteration(Fix):
             "import sys, pickle\nsys.setrecursionlimit(10**6)\ndef save(tree): return pickle.dumps(tree)",
             "save(head)",
             crash=crash_in("save(head)"),
-            becomes={1: "import sys, pickle\nsys.setrecursionlimit(3000)\ndef save(tree): return pickle.dumps(tree)"},
+            becomes={"10**6": "3000"},
             says=("Native code that goes through nested data", "waiting.extend", "RecursionError in place of"),
         ),
         Case(

@@ -46,8 +46,7 @@ class DeleteAfterLastUse(Fix):
             _CELL,
             line=3,
             grew=_HELD,
-            becomes="df1 = df.dropna()\ndf2 = df1.assign(k=1)\ndel df1\n"
-            "df3 = df2.sort_values('k')\ndel df2\nprint(df3)",
+            becomes={"df3 =": "del df1\ndf3 =", "print": "del df2\nprint"},
             says=("`df1` (800 MiB)",),
         ),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", _CELL, line=3, grew=_SMALL, says=("del df1",)),

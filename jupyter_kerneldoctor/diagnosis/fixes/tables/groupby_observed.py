@@ -27,11 +27,7 @@ class GroupbyObserved(SetArgument):
     why = "makes a group for each combination of categories. With `observed=True` it makes only those that occur."
 
     FIRES = [
-        Case(
-            _FRAME,
-            "df.groupby(['a', 'b', 'c'], observed=False)['v'].mean()",
-            becomes="df.groupby(['a', 'b', 'c'], observed=True)['v'].mean()",
-        ),
+        Case(_FRAME, "df.groupby(['a', 'b', 'c'], observed=False)['v'].mean()", becomes={"False": "True"}),
         Case(
             _CATEGORIES + "\nKEYS = ['a', 'b']",
             "def count(t): return t.groupby(KEYS).size()",

@@ -48,11 +48,8 @@ class ActivationCheckpointing(Fix):
             _STEP,
             growth="jump",
             becomes={
-                1: "from torch.utils.checkpoint import checkpoint\n"
-                + _NET.format(call="block(x)")
-                .replace("for block in self.blocks", "for _ in range(64)")
-                .replace("x = x + block(x)", "x = checkpoint(self.step, x, use_reentrant=False)")
-                + "    def step(self, x): return x + self.blocks[0](x)\n"
+                "import torch": "from torch.utils.checkpoint import checkpoint\nimport torch",
+                "self.step(x)": "checkpoint(self.step, x, use_reentrant=False)",
             },
             says=("each round",),
         ),

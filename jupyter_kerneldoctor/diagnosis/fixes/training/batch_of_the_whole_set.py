@@ -43,7 +43,7 @@ class BatchOfTheWholeSet(Fix):
         Case(
             _LOADER.format("n").replace("ds = load()", "ds = load()\nn = len(ds)"),
             _RUN,
-            becomes={1: _LOADER.format("32").replace("ds = load()", "ds = load()\nn = len(ds)")},
+            becomes={"batch_size=n": "batch_size=32"},
         ),
         Case(
             "import keras\nimport numpy as np\nX = np.ones((50_000, 99))\nnet = keras.Sequential()",

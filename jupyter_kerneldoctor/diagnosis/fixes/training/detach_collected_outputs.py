@@ -32,58 +32,43 @@ class DetachCollectedOutputs(Fix):
         Case(
             _NET,
             "for x in batches:\n    feats.append(net(x))  # später\nprint(len(feats))",
-            becomes="for x in batches:\n    feats.append(net(x).detach())  # später\nprint(len(feats))",
+            becomes={"(x)": "(x).detach()"},
             says=("feats",),
         ),
         Case(
             _NET + "class Probe:\n    def __init__(self, model):\n        self.model, self.rows = model, {}\n"
             "    def add(self, i, x):\n        h = self.model(x)\n        self.rows[i] = {'h': h, 'n': len(x)}",
             "probe = Probe(net)\nfor i, x in enumerate(batches):\n    probe.add(i, x)",
-            becomes={
-                1: _NET + "class Probe:\n    def __init__(self, model):\n        self.model, self.rows = model, {}\n"
-                "    def add(self, i, x):\n        h = self.model(x)\n"
-                "        self.rows[i] = {'h': h.detach(), 'n': len(x)}"
-            },
+            becomes={"'h': h": "'h': h.detach()"},
         ),
         Case(
             _HOOKED.format(end="") + "net = torch.nn.Linear(9, 9)\nnet.register_forward_hook(keep)",
             "for x in batches:\n    net(x)",
-            becomes={
-                1: _HOOKED.format(end=".detach()") + "net = torch.nn.Linear(9, 9)\nnet.register_forward_hook(keep)"
-            },
+            becomes={"(output)": "(output.detach())"},
         ),
         Case(  # the network itself keeps it
             "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
             "        self.a, self.seen = torch.nn.Linear(9, 9), []\n    def forward(self, x):\n"
             "        h = self.a(x)\n        self.seen.append(h)\n        return h.sum()",
             "net = Net()\nfor x in batches: print(net(x))",
-            becomes={
-                1: "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-                "        self.a, self.seen = torch.nn.Linear(9, 9), []\n    def forward(self, x):\n"
-                "        h = self.a(x)\n        self.seen.append(h.detach())\n        return h.sum()"
-            },
+            becomes={"(h)": "(h.detach())"},
         ),
         Case(  # what becomes of it has its name
             _NET,
             "feats = []\nfor x in batches:\n    feats.append(net(x))\nfeats = torch.cat(feats).argmax(1)",
-            becomes="feats = []\nfor x in batches:\n    feats.append(net(x).detach())\n"
-            "feats = torch.cat(feats).argmax(1)",
+            becomes={"(x)": "(x).detach()"},
         ),
         Case(  # an average that hangs on all passes before
             "import torch\nclass Norm(torch.nn.Module):\n    def forward(self, x):\n"
             "        self.mean = 0.9 * self.mean + 0.1 * x.mean(0)\n        return x - self.mean",
             "net = Norm()\nfor x in batches: print(net(x).sum())",
-            becomes={
-                1: "import torch\nclass Norm(torch.nn.Module):\n    def forward(self, x):\n"
-                "        self.mean = 0.9 * self.mean + (0.1 * x.mean(0)).detach()\n        return x - self.mean"
-            },
+            becomes={"0.1 * x.mean(0)": "(0.1 * x.mean(0)).detach()"},
         ),
         Case(  # what the backward pass starts from, is cut off from them
             _NET,
             "for x in batches:\n    feats.append(net(x))\nold = torch.cat(feats).detach()\n"
             "loss = (net(x) - old).mean()\nloss.backward()",
-            becomes="for x in batches:\n    feats.append(net(x).detach())\nold = torch.cat(feats).detach()\n"
-            "loss = (net(x) - old).mean()\nloss.backward()",
+            becomes={"(net(x))": "(net(x).detach())"},
         ),
         Case(_NET, "preds = [net(x) for x in batches]", becomes="preds = [net(x).detach() for x in batches]"),
         Case(  # a dict that a function returns has no `detach`
@@ -95,12 +80,12 @@ class DetachCollectedOutputs(Fix):
         Case(  # each of the two is a tensor
             "import torch\ncell, states = torch.nn.LSTMCell(9, 9), []",
             "for x in batches:\n    h, c = cell(x)\n    states.append(c)",
-            becomes="for x in batches:\n    h, c = cell(x)\n    states.append(c.detach())",
+            becomes={"(c)": "(c.detach())"},
         ),
         Case(
             "import torch\nlstm, states = torch.nn.LSTM(9, 9), []",
             "for x in batches:\n    out, h = lstm(x)\n    states.append(h)",
-            becomes="for x in batches:\n    out, h = lstm(x)\n    states.append(tuple(one.detach() for one in h))",
+            becomes={"(h)": "(tuple(one.detach() for one in h))"},
         ),
         Case(
             "import torch\nclass Net(torch.nn.Module):\n    def __init__(self): self.a = torch.nn.Linear(9, 9)\n"

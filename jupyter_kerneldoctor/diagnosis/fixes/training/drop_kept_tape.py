@@ -34,7 +34,7 @@ class DropKeptTape(Fix):
         Case(
             _TF,
             "for x, y in data:\n" + _STEP + _GRADIENT + "    history.append((loss, tape))",
-            becomes="for x, y in data:\n" + _STEP + _GRADIENT + "    history.append(float(loss))",
+            becomes={"(loss, tape)": "float(loss)"},
             says=("tape",),
         ),
         Case(  # other code takes each entry apart
@@ -48,12 +48,7 @@ class DropKeptTape(Fix):
             + _STEP.replace("\n    ", "\n        ").rstrip(" ")
             + "        tape.gradient(loss, v)\n        self.outputs.append(out)",
             "t = Trainer()\nfor x in data:\n    t.step(x, x)",
-            becomes={
-                1: _TF
-                + "\nclass Trainer:\n    def step(self, x, y):\n    "
-                + _STEP.replace("\n    ", "\n        ").rstrip(" ")
-                + "        tape.gradient(loss, v)\n        self.outputs.append(float(tf.reduce_mean(out)))"
-            },
+            becomes={"(out)": "(float(tf.reduce_mean(out)))"},
         ),
     ]
     SILENT = [

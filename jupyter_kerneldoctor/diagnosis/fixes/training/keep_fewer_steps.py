@@ -35,8 +35,7 @@ class KeepFewerSteps(Fix):
         Case(
             _NET,
             "for step, x in enumerate(xs):\n" + _STEP + "    log['h'].append(h.detach().numpy())\n    print(loss)",
-            becomes="for step, x in enumerate(xs):\n" + _STEP + "    if step % 100 == 0:\n"
-            "        log['h'].append(h.detach().numpy())\n    print(loss)",
+            becomes={"    log": "    if step % 100 == 0:\n        log"},
             says=("log", "hundredth"),
         ),
         Case(

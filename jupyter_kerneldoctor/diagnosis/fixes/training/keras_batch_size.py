@@ -24,16 +24,11 @@ class KerasBatchSize(Fix):
     id, title, causes = "keras-batch-size", "Train in batches of 32 rows, not all at once", (Family.MEMORY,)
 
     FIRES = [
-        Case(
-            _NET,
-            "ae.fit(X, X, batch_size=len(X), epochs=5)",
-            becomes="ae.fit(X, X, batch_size=32, epochs=5)",
-            says=("5000",),
-        ),
+        Case(_NET, "ae.fit(X, X, batch_size=len(X), epochs=5)", becomes={"len(X)": "32"}, says=("5000",)),
         Case(
             _NET + "\ndef run(model, data):\n    return model.predict(data, batch_size=data.shape[0])",
             "run(ae, X)",
-            becomes={1: _NET + "\ndef run(model, data):\n    return model.predict(data, batch_size=32)"},
+            becomes={"data.shape[0]": "32"},
         ),
         Case(
             _NET,

@@ -30,10 +30,7 @@ class KerasGradientAccumulation(Fix):
         Case(
             _MODEL.format("keras.optimizers.Adam(1e-3)"),
             _FIT.format(512),
-            becomes={
-                1: _MODEL.format("keras.optimizers.Adam(1e-3, gradient_accumulation_steps=16)"),
-                2: _FIT.format(32),
-            },
+            becomes={"1e-3": "1e-3, gradient_accumulation_steps=16", "512": "32"},
             says=("32",),
         ),
         Case(

@@ -70,11 +70,7 @@ class NoGradEvaluation(Fix):
             "import torch\nclass Scorer:\n    def __init__(self, net): self.net = net.eval()\n"
             "    def __call__(self, loader):\n        return [self.net(x) for x in loader]",
             "out = Scorer(torch.nn.Linear(9, 9))(loader)",
-            becomes={
-                1: "import torch\nclass Scorer:\n    def __init__(self, net): self.net = net.eval()\n"
-                "    def __call__(self, loader):\n        with torch.no_grad():\n"
-                "            return [self.net(x) for x in loader]"
-            },
+            becomes={"return": "with torch.no_grad():\n            return"},
         ),
         Case(  # training and validation share a function
             _NET + "def loss_of(batch): return {'a': net(batch).mean()}\nsums = {'a': 0.0}",
@@ -95,8 +91,7 @@ class NoGradEvaluation(Fix):
             _NET + "import copy\nteacher = copy.deepcopy(net)\nopt = torch.optim.SGD(net.parameters(), 1)",
             "for x in batches:\n    aim = teacher(x)\n    loss = (net(x) - aim).square().mean()\n    loss.backward()",
             line=2,
-            becomes="for x in batches:\n    with torch.no_grad():\n        aim = teacher(x)\n"
-            "    loss = (net(x) - aim).square().mean()\n    loss.backward()",
+            becomes={"    aim": "    with torch.no_grad():\n        aim"},
         ),
         Case(  # the keys are detached before the loss, and stay in the queue with their graphs
             _PAIR,

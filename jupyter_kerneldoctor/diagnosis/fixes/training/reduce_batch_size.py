@@ -48,7 +48,7 @@ class ReduceBatchSize(Fix):
             "from torch.utils.data import DataLoader\nBATCH_SIZE = 1024  # größer",
             "loader = DataLoader(data, batch_size=BATCH_SIZE)\ntest = DataLoader(data, batch_size=4096)",
             "for x, y in loader:\n    loss = (model(x) - y).square().mean()\n    loss.backward()",
-            becomes={1: "from torch.utils.data import DataLoader\nBATCH_SIZE = 64  # größer"},
+            becomes={"1024": "64"},
             says=("At most 878", "64", "then 32", "16 steps"),
         ),
         Case(
@@ -63,13 +63,12 @@ class ReduceBatchSize(Fix):
             becomes="model.fit(x, y, batch_size=128, callbacks=[Keep()])",
         ),
         Case(  # the options of a script
-            _ARGS.format(1024) + "args = get_args([])", _ARGS_RUN, becomes={1: _ARGS.format(64) + "args = get_args([])"}
+            _ARGS.format(1024) + "args = get_args([])", _ARGS_RUN, becomes={"1024": "64"}
         ),
         Case(  # numbers that are kept take no memory
             "import torch\nlog = []\ndef loader(batch_size, n=10**4):\n    yield torch.rand(batch_size, 9)",
             "for i, x in enumerate(loader(2**13)):\n    net(x).mean().backward()\n    log.append((i, loss.item()))",
-            becomes="for i, x in enumerate(loader(512)):\n    net(x).mean().backward()\n"
-            "    log.append((i, loss.item()))",
+            becomes={"2**13": "512"},
         ),
         Case(
             "from torch.utils.data import DataLoader\nconfig = {'batch_size': 64}",
@@ -103,17 +102,14 @@ class ReduceBatchSize(Fix):
             "import tensorflow as tf\nB = 512\ndef batches():\n    while True:\n        yield load(B)",
             "def make(): return tf.keras.Sequential()\nmodel = make()\nds = tf.data.Dataset.range(9)",
             "model.fit(ds.shuffle(99).batch(4096), steps_per_epoch=9)",
-            becomes="model.fit(ds.shuffle(99).batch(256), steps_per_epoch=9)",
+            becomes={"4096": "256"},
         ),
         Case(  # loops of one's own with a tape
             "import tensorflow as tf\nBATCH_SIZE = 512\nds = tf.data.Dataset.from_tensor_slices(x).batch(BATCH_SIZE)",
             "for x in ds:\n    with tf.GradientTape() as tape:\n        loss = loss_of(model(x))\n"
             "    opt.apply_gradients(zip(tape.gradient(loss, w), w))",
             growth="jump",
-            becomes={
-                1: "import tensorflow as tf\nBATCH_SIZE = 32\n"
-                "ds = tf.data.Dataset.from_tensor_slices(x).batch(BATCH_SIZE)"
-            },
+            becomes={"512": "32"},
         ),
         Case(  # the accuracy would be that of the last piece
             _WHOLE,
@@ -125,15 +121,12 @@ class ReduceBatchSize(Fix):
             "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('o', eval_strategy='epoch', "
             "per_device_train_batch_size=8, per_device_eval_batch_size=1024)",
             "trainer = Trainer(m, args)\ntrainer.train()",
-            becomes={
-                1: "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('o', "
-                "eval_strategy='epoch', per_device_train_batch_size=8, per_device_eval_batch_size=64)"
-            },
+            becomes={"1024": "64"},
         ),
         Case(  # a dict in a dict
             "import torch\nconfig = {'train': {'loader': {'batch_size': 256}}}",
             "for x in torch.utils.data.DataLoader(ds, **config['train']['loader']):\n    net(x).mean().backward()",
-            becomes={1: "import torch\nconfig = {'train': {'loader': {'batch_size': 16}}}"},
+            becomes={"256": "16"},
         ),
         Case(  # a batch of few rows may not get far enough below the bound: it is said, and not edited
             "import torch\nnet = torch.nn.Sequential(torch.nn.Linear(9, 9), torch.nn.BatchNorm1d(9))\nbatch_size = 8",

@@ -73,18 +73,11 @@ class SdpaAttention(Fix):
             "out = torch.einsum('bhij,bhjd->bhid', w.softmax(-1), v)",
             becomes="out = F.scaled_dot_product_attention(q, k, v, scale=scale)",
         ),
-        Case(
-            _MULTI,
-            "for x in xs:\n    y, _ = attn(x, x, x)",
-            becomes="for x in xs:\n    y, _ = attn(x, x, x, need_weights=False)",
-        ),
+        Case(_MULTI, "for x in xs:\n    y, _ = attn(x, x, x)", becomes={"x, x, x": "x, x, x, need_weights=False"}),
         Case(
             "from transformers import AutoModel\nmodel = AutoModel.from_pretrained(name, attn_implementation='eager')",
             "out = model(ids)",
-            becomes={
-                1: "from transformers import AutoModel\n"
-                'model = AutoModel.from_pretrained(name, attn_implementation="sdpa")'
-            },
+            becomes={"'eager'": '"sdpa"'},
         ),
     ]
     SILENT = [

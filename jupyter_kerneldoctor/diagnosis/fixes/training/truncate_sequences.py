@@ -36,10 +36,7 @@ class TruncateSequences(Advice):
             _CUT
             + "def encode(texts):\n    return tok(texts, padding='max_length', max_length=512, return_tensors='pt')",
             "rows = encode(tweets)",
-            becomes={
-                1: _CUT + "def encode(texts):\n"
-                "    return tok(texts, padding=\"longest\", max_length=512, return_tensors='pt')"
-            },
+            becomes={"'max_length'": '"longest"'},
             says=("512",),
         ),
         Case(_CUT + _PAD.format("'max_length'"), "trainer.train()", says=("`tok(rows['text']", "Padding(tok)")),
