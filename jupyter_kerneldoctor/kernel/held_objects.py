@@ -44,6 +44,7 @@ _MOST_THREADS = 32
 _MOST_TASKS = 50
 _MOST_REMEMBERED = 1000
 _MOST_UNMEASURED = 3
+_MOST_CARRIED = 3
 _LONGEST_NAME = 80
 
 
@@ -67,6 +68,8 @@ class CellHoldings:
         found = [self._compared(one) for one in look.seen if one.is_worth_telling]
         gaining = sorted((one for one in look.seen if self._gained_unmeasured(one)), key=self._gained_unmeasured)
         found += [self._compared(one) | {"unmeasured": True} for one in gaining[-_MOST_UNMEASURED:]]
+        carried = [one for one in look.seen if one.is_carried]
+        found += [self._compared(one) | {"bytes": one.measured.bytes} for one in carried[:_MOST_CARRIED]]
         if len(self._first) < _MOST_REMEMBERED:
             self._first = {one.key: one.measured for one in reversed(look.seen)} | self._first
         if len(found) > MOST_LISTED:  # then what grows comes first
@@ -115,6 +118,11 @@ class _Seen(NamedTuple):
     def is_worth_telling(self) -> bool:
         """Whether it is big, or a container of tensors with which PyTorch keeps much more."""
         return self.measured.bytes >= LEAST_BYTES or bool(self.measured.with_graph and self.measured.items)
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether it is a small tensor that an object keeps with the graph that made it: `self.centre`."""
+        return self.measured.with_graph and "." in self.name and not self.is_worth_telling
 
 
 class _Look:

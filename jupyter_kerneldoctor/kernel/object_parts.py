@@ -47,8 +47,8 @@ _SUSPENDED: dict[type, Any] = {
 """How to get the frame of a function that waits, and what it waits for."""
 
 # What PyTorch keeps in a module: others set as an attribute, functions to be called, and what is measured with it.
-_MODULES, _HOOKS = {"_modules"}, {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks"}
-_MEASURED = {"_parameters", "_buffers"}
+_MODULES, _HOOKS = {"_modules", "_buffers"}, {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks"}
+_MEASURED = {"_parameters"}
 
 
 def parts_of(name: str, value: Any, place: Place) -> tuple[Iterable[Part], bool]:

@@ -22,6 +22,7 @@ from .statements import is_at, statement_of
 from .user_frames import user_frames
 
 _HELD = 0.3  # the last look may have been when half of the growth had come
+_LARGE_BYTES = 1 << 20
 _AT_LEAST = 0.2  # of what cannot be measured all, as the gradients of the networks in a list
 LITTLE, MOST = 0.25, 0.5  # of the growth
 _STEPS = 8  # items that a container must have gained, or times that memory rose: fewer may belong to one step of a loop
@@ -108,12 +109,13 @@ class Growth:
     def graphs(self) -> Sequence[Store]:
         """The statements that keep graphs of PyTorch, whose memory no object shows."""
         seen = {one.name for look in self._looks for one in look.objects if one.with_graph and one.items is None}
-        return self.find_graphs(self.code, seen)
+        return self.find_graphs(self.code, seen | {f"self.{one.rpartition('.')[2]}" for one in seen if "." in one})
 
     def was_large(self, name: str) -> bool:
         """Return whether a look into the cell found an object of this name worth telling."""
         last = name.rpartition(".")[2]
-        return any(one.name.rpartition(".")[2] == last for look in self._looks for one in look.objects)
+        objects = (one for look in self._looks for one in look.objects if one.items or one.bytes >= _LARGE_BYTES)
+        return any(one.name.rpartition(".")[2] == last for one in objects)
 
     @property
     def total_bytes(self) -> int:

@@ -74,9 +74,11 @@ def stores_of_graphs(code: Notebook, seen: Container[str] = ()) -> list[Store]:
     """
     try:
         found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
-        carried = (one for one in _kept_in_loops(code) if not one.is_freed and not one.kept.is_added_to)
-        found = found or [one.kept for one in carried if one.kept.container in seen]
+        carried = [one for one in _kept_in_loops(code) if not one.kept.is_added_to and one.kept.container in seen]
+        found = found or [one.kept for one in carried if not one.is_freed]
         states = [] if found else stores_of_states(code, Tensors(code))
+        if not (found or states):  # the backward pass frees it, as it seems: but it was there with its graph
+            found = [one.kept for one in carried if "." in one.kept.container]
         hooked = [] if found or states or not any(left_hooks(code)) else [*code_of_hooks(code)]
     except Exception:  # the statement to blame is known without, only not so well
         return []

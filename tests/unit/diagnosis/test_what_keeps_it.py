@@ -124,3 +124,14 @@ def test_a_list_of_calls_that_wait_is_filled_by_their_results_as_they_come():
 
     assert (place(answer), names(answer)) == ((3, 3), ["calls"])
     assert answer.grown[0].bytes < GIB  # no more than the memory grew by, however much a part of it seemed to tell
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_an_average_that_a_look_saw_with_its_graph_is_not_freed_by_the_backward_pass(is_seen):
+    loss = "class Distance:\n    def follow(self, x):\n        self.centre = 0.9 * self.centre + 0.1 * x.mean(0)"
+    run = "net, distance = torch.nn.Linear(9, 9), Distance()\nfor x in loader:\n    given = net(x)\n"
+    run += "    loss = distance(given)\n    loss.backward()\n    distance.follow(given)"
+    centre = NamedObject("distance.centre", "torch.Tensor", 1024, shape=(1, 256), with_graph=True)
+    answer = killed(loss, run, at=[[own_frame(run, 3)]], looks=[held(3, *([centre] if is_seen else []))])
+
+    assert (place(answer), names(answer)) == (((2, 3), ["self.centre"]) if is_seen else ((3, 3), ["given"]))

@@ -249,6 +249,22 @@ def test_a_short_list_of_tensors_with_their_graphs_is_told():
     assert "values" not in found
 
 
+@pytest.mark.parametrize("is_buffer", [True, False])
+def test_a_small_tensor_that_an_object_keeps_with_its_graph_is_told(is_buffer):
+    torch = pytest.importorskip("torch", reason="cannot run here: torch is not installed")
+
+    class Loss(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.other = torch.zeros(9)
+            self.register_buffer("centre", torch.zeros(9)) if is_buffer else setattr(self, "centre", torch.zeros(9))
+
+    loss, weights = Loss(), torch.ones(9, requires_grad=True)
+    loss.centre = 0.9 * loss.centre + weights
+
+    assert [*looked(loss=loss, last=weights * 2)] == ["loss.centre"]
+
+
 def test_what_a_networks_own_list_keeps_is_told():
     torch = pytest.importorskip("torch", reason="cannot run here: torch is not installed")
     metric = torch.nn.Module()  # as the metrics of torchmetrics are
