@@ -129,7 +129,13 @@ _EVENTS: dict[str, Fields] = {
     "look_thread": {"thread_id": number},
     "exit_request": {"by": word, "restart": number},
     "surroundings": STATE_FIELDS,
-    "stack": {"reason": word, "threads": [THREAD_FIELDS], "children": [CHILD_STATE_FIELDS]},
+    "stack": {
+        "reason": word,
+        "threads": [THREAD_FIELDS],
+        "children": [CHILD_STATE_FIELDS],
+        "glances": [[number]],
+        "glances_s": number,
+    },
     "no_stacks": {"why": word},
     "not_locked": {"why": word},
     "stuck": {

@@ -4,13 +4,15 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jupyter_kerneldoctor.recording.events import Frame, Stack
 from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from ..code.cellfiles import user_line
 from ..code.cellsource import lines_of, parse
-from ..code.trees import walk
+from ..code.trees import holds, walk
 from .cluster_tasks import SCHEDULED_S, runs_a_task
 from .library_waits import library_wait
 from .thread_waits import ThreadWait
@@ -92,6 +94,34 @@ class BusyCell:
     def times_within(self, cell: Cell, first: int, last: int) -> int:
         """Return how many looks found it in some lines of a cell, or in what they call."""
         return sum(_is_within(look, cell, first, last) for look in self.looks)
+
+    @property
+    def grew_bytes(self) -> int:
+        """How much memory the kernel has taken between the first look and the last."""
+        since = self.looks[0].mono_s
+        sizes = [one.rss_bytes for one in self.recording.samples if one.mono_s >= since and one.rss_bytes is not None]
+        return max(sizes) - sizes[0] if sizes else 0
+
+    def rounds_within(self, cell: Cell, loop: ast.While) -> int:
+        """Return how often it went round in a loop between the first look and the last, at least.
+
+        Glances that follow a look show how often the loop begins anew meanwhile. 0 where one of them was outside.
+        """
+        rates = []
+        for look in self.looks:
+            frames = [one for one in reversed(look.threads[0].frames) if is_cell_file(one.file)]
+            of_cell = [(at, user_line(cell, one), one.line) for at, one in enumerate(frames)]
+            around = [one for one in of_cell if one[1] is not None and holds(loop, one[1])]
+            if not around or not look.glances_s:
+                continue
+            at, line, raw = around[-1]
+            lines = [one[at] - (raw or 0) + (line or 0) for one in look.glances if len(one) > at]
+            if len(lines) < len(look.glances) or not all(holds(loop, one) for one in lines):
+                return 0
+            parts = [sum(one.lineno <= line for one in loop.body) for line in lines]
+            rates.append(sum(b < a for a, b in pairwise(parts)) / look.glances_s)
+        lasted_s = self.within_s(cell, loop.lineno, loop.end_lineno or loop.lineno)
+        return int(min(rates) * lasted_s) if len(rates) > 1 else 0
 
     @property
     def asks_s(self) -> float | None:

@@ -1,28 +1,32 @@
 """The endless loop that a running cell was seen in: at work in it for long, or asleep."""
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from jupyter_kerneldoctor.recording.model import Cell
+from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from ..code.endless_loops import EndlessLoop, endless_loop
 from ..code.notebook import Notebook
+from ..code.repeats import times_repeated
 from .busy_cell import BusyCell
 from .user_frames import UserFrame
 
+_GREW_BYTES = 4 << 20
 _FAILURES = 2
 """So many looks that saw the error being handled are as many errors: seconds lie between them."""
 
-Find = Callable[[Callable[[Notebook], EndlessLoop | None]], EndlessLoop | None]
+Find = Callable[[Callable[[Notebook], Any]], Any]
 
 
-def observed_loop(frames: Iterable[UserFrame], busy: BusyCell | None, find: Find) -> EndlessLoop | None:
+def observed_loop(frames: Sequence[UserFrame], busy: BusyCell | None, find: Find) -> EndlessLoop | None:
     """Return the innermost endless loop around the frames of the last look, where the looks bear it out.
 
     `busy` is None for a cell that does nothing, and `find` searches the code.
     """
-    for _, cell, line in frames:
+    for at, (_, cell, line) in enumerate(frames):
         found = None if cell is None else find(partial(endless_loop, cell=cell, line=line))
         if found is not None and cell is not None:
             if busy is None or found.only_sleeps:
@@ -33,9 +37,38 @@ def observed_loop(frames: Iterable[UserFrame], busy: BusyCell | None, find: Find
                 return None  # a serial port, a socket with a time limit, a program that still writes
             if isinstance(found.at, ast.Try) and not _failed_again(busy, cell, found.at):
                 return None  # what it tries may take long, and succeed
+            if found.of_values is not None and not _has_gone_round(busy, found, frames[at:], find):
+                continue
             taken_s = busy.within_s(cell, found.node.lineno, found.last_line)
             return found if taken_s >= found.least_s else None
     return None
+
+
+def _has_gone_round(busy: BusyCell, loop: EndlessLoop, frames: Sequence[UserFrame], find: Find) -> bool:
+    """Whether it went round so often that a loop whose end depends on values would long have come to it.
+
+    What repeats the loop has to be known to be short, as each time it may have come to its end.
+    """
+    cell, callers = frames[0].cell, frames[1:]
+    assert cell is not None
+    assert isinstance(loop.node, ast.While)
+    assert loop.of_values is not None
+    rounds, least = busy.rounds_within(cell, loop.node), loop.of_values.least_rounds
+    if loop.kind == "full" and busy.grew_bytes > _GREW_BYTES:
+        return False  # it is on its way: something new was drawn again and again
+    if rounds < least and not loop.of_values.is_cheap:
+        return False
+    if rounds >= least and loop.of_values.may_repeat:
+        return True
+    below = busy.frames.index(frames[0].frame)
+    if any(one.cell is None for one in callers) or not all(is_cell_file(one.file) for one in busy.frames[below:]):
+        return False  # a library may call it again and again
+    times = find(
+        lambda code: times_repeated(
+            code, loop.scope, loop.node, [(code.index(one.cell), one.line) for one in callers if one.cell is not None]
+        )
+    )
+    return times is not None and (loop.of_values.is_cheap or rounds >= least * times)
 
 
 def _failed_again(busy: BusyCell, cell: Cell, tried: ast.Try) -> bool:

@@ -23,6 +23,7 @@ _IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL
 _WORKERS = (child_state(900, waits_in="anon_pipe_read"), child_state(901, waits_in="futex_do_wait"))
 _LOOPS = ("while not q.qsize():", "for n in range(9):", "while not rows:\n    if late(): break")
 _MOST_THREADS = 2
+_OF_LOOPS = {"unchanged": Certainty.STRONG, "settles": Certainty.POSSIBLE}
 _STEADY = (100 * MIB,) * 3
 _AT_REST: dict[str, Any] = {"children": _WORKERS, "state": "S", "waits_in": "futex_do_wait"}
 _WAITS = (frame("threading.py", "wait"), frame("threading.py", "wait"))
@@ -38,9 +39,10 @@ class Hang(Cause):
     How it is recognised: For at least ten seconds the cell and all processes it started used hardly any processor time
     and wrote nothing. The stacks of all threads show what each waits for: nobody is left who could end the wait. A
     `sleep`, an `input()`, a slow network or a program at work is no hang: there, somebody is left. A cell at work hangs
-    where it goes round in a loop that cannot end: nothing in the loop changes what its condition asks. A kernel that is
-    asked to end in this state, as by a runner that gives up, ends in the ordinary way; the report then lists the hang
-    as survived.
+    where it goes round in a loop that cannot end: nothing in the loop changes what its condition asks. Where values
+    decide that, which are not recorded, thousands of rounds without an end tell it: of a draw until something is free,
+    of Newton's steps, of rounds until nothing changes any more. A kernel that is asked to end in this state, as by a
+    runner that gives up, ends in the ordinary way; the report then lists the hang as survived.
 
     What to do: Interrupt the kernel (the stop button): most such waits end with a KeyboardInterrupt, and your variables
     stay. Then give the wait a time limit (`queue.get(timeout=60)`, `thread.join(60)`), and look at the line that is
@@ -103,7 +105,7 @@ class Hang(Cause):
             first = loop.node.lineno
             lasted_s = busy.within_s(death.code.cells[loop.scope.cell], first, loop.last_line)
             where = f"{death.code.cell_name(loop.scope.cell)}, line {first}"
-            sure = Certainty.STRONG if loop.kind == "unchanged" else Certainty.LIKELY
+            sure = _OF_LOOPS.get(loop.kind, Certainty.LIKELY)
             found = sure, f"{name} has been going round in {quote(loop.head)} ({where})"
             tip = f"{loop.why[:1].upper()}{loop.why[1:]}."
         else:

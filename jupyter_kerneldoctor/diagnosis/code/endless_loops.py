@@ -35,6 +35,7 @@ from .retries import retry
 from .same_pages import same_page
 from .scopes import Loop, Scope
 from .trees import holds, unparse
+from .value_loops import OfValues, ValueLoop, value_loops
 
 _LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Assert)
 _LEAVING = frozenset({"next", "exit", "quit", "_exit", "abort", "kill", "throw"})
@@ -67,17 +68,19 @@ class EndlessLoop(NamedTuple):
 
     scope: Scope
     node: Loop
-    kind: Kind
+    kind: Kind | OfValues
     """`uncounted`: what is compared with a length does not change; `skipped`: `continue` comes before the step;
     `halved`: a bisection that keeps its bounds; `missed`: a sum of fractions that is to be equal; `reset`: `i =+ 1`;
     `polled`: it sleeps until others change something; `file`: until a file is gone; `read`: it reads on where there is
     nothing more; `mistyped`: it asks for the end of the data in another type; `page`: for the same page each time;
-    `retried`: it does the same again after an error."""
+    `retried`: it does the same again after an error; the others are in `value_loops`."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes; of `retried` the `try`."""
     text: str | None = None
     """What is written there instead, or in front."""
+    of_values: ValueLoop | None = None
+    """After how many rounds it is said to be endless, where values decide that."""
 
     @property
     def only_sleeps(self) -> bool:
@@ -150,6 +153,7 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
         yield from _skipped(code, scope, loop, names)
         if not is_left:
             yield from _uncounted(code, scope, loop, names, inner)
+    yield from (EndlessLoop(scope, loop, one.kind, one.why, of_values=one) for one in value_loops(code, loop, inner))
     if not is_left and only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
         yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {unparse(path)} is gone", path)
 

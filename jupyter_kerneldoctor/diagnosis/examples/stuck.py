@@ -81,10 +81,16 @@ def at_work(
     children: Sequence[ChildState] = (),
     state: str = "R",
     waits_in: str | None = None,
+    rounds: Sequence[Sequence[int]] = (),
 ) -> list[Stack]:
-    """Make the looks at a cell that has been at the same work, within the functions `inner`, for eight seconds."""
+    """Make the looks at a cell that has been at the same work, within the functions `inner`, for eight seconds.
+
+    `rounds` are the lines, outermost frame first, at which it was in turn each half millisecond after a look.
+    """
     main = thread(*inner, own_frame(source, line), state=state, waits_in=waits_in)
-    return [Stack(-ago, "busy", (main,), tuple(children)) for ago in (9, 5, 1)]
+    glances = tuple(map(tuple, rounds)) * 10
+    took_s = len(glances) / 2000 or None
+    return [Stack(-ago, "busy", (main,), tuple(children), glances, took_s) for ago in (9, 5, 1)]
 
 
 IN_MAP = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))

@@ -19,6 +19,7 @@ _LEAVES = (ast.Break, ast.Return)
 
 
 class _While(NamedTuple):
+    node: ast.While
     first: int
     last: int
     head: str
@@ -45,6 +46,8 @@ def _told(death: Death, busy: BusyCell, frame: UserFrame, loop: _While, lasted_s
     ways = " or ".join(quote(one) for one in loop.left_if[:_MOST_NAMED])
     ends = f" It is left where {ways}." if ways else ""
     text = f"At {times} looks within {duration(lasted_s)} it was in the loop {quote(loop.head)} ({place}).{ends}"
+    if rounds := busy.rounds_within(frame.cell, loop.node):
+        text += f" It has gone round at least {rounds:,} times meanwhile."
     return Evidence(text, round(lasted_s, 1), "s", "stack")
 
 
@@ -62,4 +65,4 @@ def _around(code: Notebook, frame: UserFrame) -> _While | None:
     ways = [one for one in scope.nodes if isinstance(one, ast.If) and scope.loops_around(one)[:1] == (loop,)]
     left = [scope.segment(one.test) for one in ways if any(isinstance(part, _LEAVES) for part in one.body)]
     head = f"while {scope.segment(loop.test)}"
-    return _While(loop.lineno, loop.end_lineno or loop.lineno, head, tuple(left) if is_true else ())
+    return _While(loop, loop.lineno, loop.end_lineno or loop.lineno, head, tuple(left) if is_true else ())

@@ -88,6 +88,10 @@ class Stack:
     """The thread that runs the cells first; only that one unless the kernel is stuck or somebody asked."""
     children: tuple[ChildState, ...] = ()
     """The processes below the kernel; only if somebody asked."""
+    glances: tuple[tuple[int, ...], ...] = ()
+    """At which lines the cells' frames were some dozen times right afterwards, the outermost frame first."""
+    glances_s: float | None = None
+    """In which time that was."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...recording.processes import stat_fields
 from ...recording.token_bucket import TokenBucket
+from ...recording.user_files import is_cell_file
 from ..observer import Observer
 from ..stacks.memory import UnreadableError
 from ..stacks.snapshot import child_states, descendants, thread_facts
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..observer import Watched
+    from ..stacks.snapshot import Stacks
     from .stacks import StacksObserver
 
 _LOOK_S = 1.0
@@ -43,6 +45,9 @@ _BUSY_AFTER_S, _BUSY_AGAIN_S, _BUSY_SLOWER = 10.0, (4.0, 4.0, 8.0), 1.5
 _BUSY_EVENTS, _BUSY_REFILL_S = 20, 300.0
 """What a cell at work does is recorded after 10, 14 and 18 s, which tells a loop from a long step, and then less and
 less often; so a day of long cells stays small."""
+
+_GLANCES, _GLANCES_APART_S, _MOST_LINES = 40, 0.0003, 12
+"""The rounds of a loop that lie between so many glances are counted: of 20 ms, in which nothing else is done."""
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -152,7 +157,8 @@ class StuckObserver(Observer):
         pid = self._watched.kernel.pid
         thread = {**thread_facts(pid, pid), "main": True, "frames": frames}
         below = child_states(pid, None)
-        self._watched.note("stack", mono_s=time.monotonic(), reason="busy", threads=[thread], children=below)
+        facts = {"threads": [thread], "children": below, **(glances(stacks) if stacks is not None else {})}
+        self._watched.note("stack", mono_s=now, reason="busy", **facts)
 
     def _record_end(self, now: float) -> None:
         if self._recorded_mono_s is not None:
@@ -164,6 +170,17 @@ def _busy_apart_s() -> Iterator[float]:
     """Yield the times between the records of what a cell at work does."""
     yield from _BUSY_AGAIN_S
     yield from (_BUSY_AGAIN_S[-1] * _BUSY_SLOWER**number for number in itertools.count(1))
+
+
+def glances(stacks: Stacks) -> dict[str, Any]:
+    """Return at which lines the functions of the cells are, again and again within a few hundredths of a second."""
+    begun, found = time.monotonic(), list[list[int | None]]()
+    for _ in range(_GLANCES):
+        time.sleep(_GLANCES_APART_S)
+        frames = reversed(stacks.glance() or ())
+        found.append([one["line"] for one in frames if is_cell_file(one["file"])])
+    lines = [one for one in found if 0 < len(one) <= _MOST_LINES and None not in one]
+    return {"glances": lines, "glances_s": round(time.monotonic() - begun, 4)}
 
 
 def _cpu_s(fields: list[str]) -> float:

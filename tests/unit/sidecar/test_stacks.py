@@ -15,6 +15,7 @@ import pytest
 from support import requires
 
 from jupyter_kerneldoctor.server.sidecar_link import resolved
+from jupyter_kerneldoctor.sidecar.observers.stuck import glances
 from jupyter_kerneldoctor.sidecar.stacks.discovery_process import DiscoveryProcess
 from jupyter_kerneldoctor.sidecar.stacks.layout import Runtime, UnexpectedLayoutError
 from jupyter_kerneldoctor.sidecar.stacks.linetable import line_at
@@ -455,3 +456,28 @@ def test_a_table_of_bytes_that_end_no_number_is_read_in_no_time() -> None:
     begun = time.process_time()
     line_at(b"\xf0" + b"\x7f" * (256 << 10), 1, 10**6)
     assert time.process_time() - begun < 0.5
+
+
+def test_glances_show_how_often_a_loop_begins_anew(start: Callable[..., Program]) -> None:
+    program = start(
+        """
+        def ready(value=0):
+            print(*runtime(), flush=True)
+            while value == value:
+                value = sum(range(300))
+                value = sum(range(300))
+        ready()
+        """,
+        file="/tmp/ipykernel_1/2.py",
+    )
+    found: dict[str, Any] = {}
+
+    def sees_both_lines() -> bool:
+        program.stacks.main()
+        found.update(glances(program.stacks))
+        return len({lines[1] for lines in found["glances"]}) > 1
+
+    wait_until(sees_both_lines)
+
+    assert {len(lines) for lines in found["glances"]} == {2}
+    assert found["glances_s"] > 0

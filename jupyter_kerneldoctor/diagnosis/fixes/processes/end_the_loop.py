@@ -1,9 +1,11 @@
 import ast
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...code.endless_loops import EndlessLoop
+from ...code.loop_changes import called_name
 from ...code.origins import all_origins
-from ...code.trees import unparse
+from ...code.trees import unparse, walk
 from ...edits import Changes, indent_unit, insert_after, insert_before, replace
 from ...examples.stuck import at_work, stuck_in
 from ...fix import Case, Death, Fix, Proposal, Proposals, quote
@@ -20,8 +22,13 @@ _TITLES = {
     "page": "Ask for the next page in each round",
     "retried": "Give up after some attempts, and leave out what fails",
     "mistyped": "Ask for the end of the data in the type that is read",
+    "full": "Draw without repeats: sample() raises an error where there are too few values",
+    "taken": "Choose among those that are free: with none left that is an error",
+    "newton": "Limit the steps of Newton's method",
+    "settles": "Limit the rounds, and ask for nearly the same",
     "file": "Delete the lock file that was left behind, and remove it in finally",
 }
+_BOUNDS = 2
 _DEADLINE = (
     "deadline = time.monotonic() + 60\n{head}:\n    if time.monotonic() > deadline:\n"
     "        raise TimeoutError('nobody has changed it')\n    time.sleep(0.2)"
@@ -30,14 +37,26 @@ _ATTEMPTS = (
     "for attempt in range(3):\n    try:\n        ...\n        break\n    except Exception as error:\n"
     "        print(attempt, repr(error))\nelse:\n    raise RuntimeError('it failed three times')  # or go on without it"
 )
+_SNIPPETS = {
+    "full": "import random\nprint(HIGH - LOW + 1, 'values,', MANY, 'wanted')\n"
+    "found = random.sample(range(LOW, HIGH + 1), MANY)  # different ones, in place of the loop",
+    "taken": "free = [one for one in range(n) if not taken[one]]  # all that may be drawn, and are good\n"
+    "if not free:\n    raise ValueError('none is left')\nchoice = random.choice(free)",
+    "newton": "# in place of `{head}`:\nfor step in range(100):\n    ...  # one step, as before\n"
+    "    if not math.isfinite(x) or abs(f(x)) < 1e-10:\n        break\n"
+    "else:\n    raise ArithmeticError('no root from here')  # another start, or scipy.optimize.brentq(f, a, b)",
+    "settles": "# in place of `{head}`:\nfor round in range(300):\n    ...  # a round, as before\n"
+    "    if np.allclose(old, new, equal_nan=True):\n        break\n"
+    "else:\n    print('it has not settled:', np.isnan(new).sum(), 'NaN')  # a mean of nothing is NaN",
+}
 _REMOVED = (
     "os.remove({path})  # once, if no other notebook is at the same work\n\n"
     "# and from now on also after an error:\nlock.acquire()\ntry:\n    ...  # the work\nfinally:\n    lock.release()"
 )
 
 
-def _busy(source: str, line: int, becomes: str = "", **more: Any) -> Case:
-    recorded = {"cause": "hang", "line": line, "stacks": at_work(source, line), **more}
+def _busy(source: str, line: int, becomes: str = "", rounds: Sequence[Sequence[int]] = (), **more: Any) -> Case:
+    recorded = {"cause": "hang", "line": line, "stacks": at_work(source, line, rounds=rounds), **more}
     return Case(source, becomes=becomes or {}, **recorded)
 
 
@@ -75,6 +94,13 @@ class EndTheLoop(Fix):
             3,
             says=("same page", "cursor = ..."),
         ),
+        _busy(
+            "while len(used) < n:\n    used.add(random.randint(1, k))",
+            2,
+            says=("random.sample(range(1, k + 1), n)",),
+        ),
+        _busy("while i in used:\n    i = randrange(9)", 2, rounds=((1,), (2,)), says=("none is left",)),
+        _busy("while a != b:\n    a = b\n    b = f(b)", 3, rounds=((2,), (3,)), says=("allclose",)),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
             line=3,
@@ -88,6 +114,7 @@ class EndTheLoop(Fix):
         _busy("while i < 9:\n    if f(i): break", 2),
         _busy("while True:\n    f()", 2),
         _busy("x = 0.0\nwhile x != 1.0:\n    x += 0.25", 3),
+        _busy("while a != b:\n    a = b\n    b = f(b)", 3, rounds=((2,), *((3,),) * 99)),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -108,6 +135,17 @@ def _edit(loop: EndlessLoop) -> Changes:
     return replace(loop.scope, loop.at, loop.text)
 
 
+def _drawn(loop: EndlessLoop) -> Iterator[tuple[str, str]]:
+    """Yield what stands for `LOW`, `HIGH` and `MANY` in the snippet: of `randint(low, high)` until there are n."""
+    calls = [one for one in walk(loop.node) if isinstance(one, ast.Call) and called_name(one) == "randint"]
+    given = calls[0].args if len(calls) == 1 else []
+    is_written = len(given) == _BOUNDS and isinstance(calls[0].func, ast.Attribute)
+    low, high = map(unparse, given) if is_written else ("low", "high")
+    many = [one for one in walk(loop.node) if isinstance(one, ast.Compare) and one is getattr(loop.node, "test", None)]
+    sides = [unparse(side) for one in many for side in (one.left, *one.comparators) if called_name(side) != "len"]
+    yield from (("LOW", low), ("HIGH", high), ("MANY", sides[0] if len(sides) == 1 else "n"))
+
+
 def _snippet(loop: EndlessLoop, death: Death) -> str | None:
     if loop.kind == "file" and isinstance(loop.at, ast.expr):
         known = [one.node for one in all_origins(loop.at, loop.scope, death.code)]
@@ -122,6 +160,11 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
         return _ATTEMPTS
     if loop.kind == "page" and isinstance(loop.at, ast.Name):
         return f"{loop.head}:\n    ...\n    {loop.at.id} = ...  # where the answer says the next page begins"
+    if loop.kind in _SNIPPETS:
+        snippet = _SNIPPETS[loop.kind].replace("{head}", loop.head)
+        for name, text in _drawn(loop) if loop.kind == "full" else ():
+            snippet = snippet.replace(name, text)
+        return snippet
     if loop.kind in ("unchanged", "uncounted"):
         return f"{loop.head}:\n    ...\n    # at the end of each round, what brings the condition to an end: i += 1"
     return None
