@@ -21,22 +21,23 @@ _RESERVES = ("numpy.zeros", "numpy.empty", "numpy.zeros_like", "numpy.empty_like
 """What takes memory only when it is written to."""
 _IN_PASSING = frozenset(
     (
-        *("sum", "mean", "std", "var", "min", "max", "prod", "all", "any", "median", "count", "nunique", "argmax"),
         *(
+            "sum",
+            "mean",
+            "std",
+            "var",
+            "min",
+            "max",
+            "prod",
+            "all",
+            "any",
+            "median",
+            "count",
+            "nunique",
+            "argmax",
             "len",
-            "int",
-            "float",
-            "bool",
-            "round",
-            "item",
-            "corr",
-            "score",
-            "evaluate",
-            "train",
-            "run",
-            "main",
-            "result",
         ),
+        *("int", "float", "bool", "round", "item", "corr", "score", "evaluate", "train", "run", "main", "result"),
     )
 )
 """What gives something small: the memory is taken on the way there. So it is with `fit`, `fit_predict` and the like."""

@@ -12,23 +12,8 @@ from .conditions import not_seen
 from .way import LesserWay, is_gathered, is_method_of
 
 _UFUNCS = (
-    *(
-        "exp",
-        "log",
-        "log1p",
-        "expm1",
-        "sqrt",
-        "square",
-        "abs",
-        "absolute",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "floor",
-        "ceil",
-    ),
-    *("rint", "sign", "negative", "reciprocal", "log2", "log10", "deg2rad", "radians", "arctan"),
+    *("exp", "log", "log1p", "expm1", "sqrt", "square", "abs", "absolute", "sin", "cos", "tan", "tanh", "floor"),
+    *("ceil", "rint", "sign", "negative", "reciprocal", "log2", "log10", "deg2rad", "radians", "arctan"),
 )
 
 _DRAWS = (

@@ -19,17 +19,8 @@ File = tuple[str, int, int]
 """A path, and the device and inode that it led to."""
 
 _CREDENTIALS = (
-    "Uid",
-    "Gid",
-    "Groups",
-    "NoNewPrivs",
-    "Seccomp",
-    "Seccomp_filters",
-    "CapInh",
-    "CapPrm",
-    "CapEff",
-    "CapBnd",
-    "CapAmb",
+    *("Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "Seccomp_filters"),
+    *("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"),
 )
 """The lines of proc_pid_status(5) that say what a process may do."""
 

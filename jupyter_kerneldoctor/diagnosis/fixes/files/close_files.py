@@ -9,25 +9,10 @@ from ...fix import Advice, Call, Case, Death, quote
 _FULL = SystemState(-1, "end", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
 _ALIVE: dict[str, Any] = {"cause": "fd-limit", "alive": True}
 _OPENERS = (
-    "builtins.open",
-    "io.open",
-    "gzip.open",
-    "h5py.File",
-    "socket.socket",
-    "tempfile.TemporaryFile",
-    "socket.create_connection",
-    "socket.socketpair",
-    "subprocess.Popen",
-    "multiprocessing.Pool",
-    "multiprocessing.Pipe",
-    "sqlite3.connect",
-    "os.open",
-    "os.pipe",
-    "PIL.Image.open",
-    "tempfile.NamedTemporaryFile",
-    "bz2.open",
-    "lzma.open",
-    "asyncio.new_event_loop",
+    *("builtins.open", "io.open", "gzip.open", "h5py.File", "socket.socket", "tempfile.TemporaryFile"),
+    *("socket.create_connection", "socket.socketpair", "subprocess.Popen", "multiprocessing.Pool"),
+    *("multiprocessing.Pipe", "sqlite3.connect", "os.open", "os.pipe", "PIL.Image.open"),
+    *("tempfile.NamedTemporaryFile", "bz2.open", "lzma.open", "asyncio.new_event_loop"),
 )
 _LATER = (
     "logging.FileHandler",

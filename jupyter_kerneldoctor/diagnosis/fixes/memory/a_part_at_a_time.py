@@ -20,18 +20,7 @@ _ROWS = (
 _EACH = tuple(
     f"numpy.{name}"
     for name in (
-        "exp",
-        "log",
-        "log1p",
-        "sqrt",
-        "square",
-        "abs",
-        "sin",
-        "cos",
-        "tanh",
-        "clip",
-        "maximum",
-        "minimum",
+        *("exp", "log", "log1p", "sqrt", "square", "abs", "sin", "cos", "tanh", "clip", "maximum", "minimum"),
         "power",
     )
 )

@@ -33,13 +33,7 @@ _INSTEAD = {
 }
 """Estimators that hold a number for each pair of rows, and what to take in their place."""
 _SAMPLED = (
-    "KernelPCA",
-    "Isomap",
-    "KernelRidge",
-    "GaussianProcessRegressor",
-    "GaussianProcessClassifier",
-    "SVC",
-    "NuSVC",
+    *("KernelPCA", "Isomap", "KernelRidge", "GaussianProcessRegressor", "GaussianProcessClassifier", "SVC", "NuSVC"),
 )
 """Those that can be fitted to some rows and used on all."""
 
