@@ -46,7 +46,7 @@ def is_gone_through_once(node: ast.expr, scope: Scope, code: Notebook, depth: in
         user = parents.get(user)
     match user:
         case ast.For(iter=taken) if taken is node:
-            return not _keeps_items(user, scope)
+            return not keeps_items(user, scope)
         case ast.comprehension(iter=taken) if taken is node and isinstance(whole := parents[user], ast.GeneratorExp):
             return whole.generators[0] is user and is_gone_through_once(whole, scope, code, depth)
         case ast.Call(func=function):
@@ -121,7 +121,7 @@ def _is_inside(inner: Scope, outer: Scope) -> bool:
     return parent is outer
 
 
-def _keeps_items(loop: ast.For, scope: Scope) -> bool:
+def keeps_items(loop: ast.For, scope: Scope) -> bool:
     """Whether a loop puts its items, or what it makes of them, into something that gets longer with each."""
     targets = plain_names(loop.target)
     inside = set(scope.inside(loop))

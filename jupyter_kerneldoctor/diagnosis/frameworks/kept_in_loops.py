@@ -41,13 +41,6 @@ _ALIKE = Less(
     "Keep only the pairs above a threshold, and compare within blocks",
     "There is an entry for each pair: of 10,000 items 50 million.",
 )
-_COUNTED = Less(
-    "counts = Counter()  # before the loop, in place of {plain}\n"
-    "counts.update({value})  # in it: each text is counted as it is read, and none is kept\n\n"
-    "# or, where they are gone through once more, a function with: yield {value}",
-    "Count the words of each text as it is read: Counter.update",
-    "All words of all texts are kept, to be counted later.",
-)
 _SEARCH = Less(
     "import heapq\n\nsteps, queue = {{start: 0}}, [(left(start), start)]  # A*: what is nearest to the goal first\n"
     "while queue:\n    _, {state} = heapq.heappop(queue)\n    if {state} == goal:\n        break\n"
@@ -85,7 +78,7 @@ _TAKES = ("popleft", "pop", "get")
 def less_of_the_loop(kept: Iterable[Store], code: Notebook) -> Less | None:
     """Return how a loop does without what it keeps; None where it tells nothing."""
     for store in kept:
-        for told in (_of_groups, _of_days, _of_pairs, _of_words, _of_a_search):
+        for told in (_of_groups, _of_days, _of_pairs, _of_a_search):
             if (found := told(store, code)) is not None:
                 return found
     return None
@@ -216,36 +209,6 @@ def _alike(store: Store, score: ast.expr, text: str, items: ast.expr) -> Less | 
     if not isinstance(score, ast.Call | ast.BinOp):
         return None  # no number that is worked out of the pair
     return _filled(_ALIKE, value=_text(store, score), store=text, items=_text(store, items))
-
-
-def _of_words(store: Store, code: Notebook) -> Less | None:
-    match store.statement:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "extend"), args=[ast.Call() as value])):
-            pass
-        case _:
-            return None
-    if not _is_only_counted(store, code):
-        return None
-    return _filled(_COUNTED, plain=store.container, value=_text(store, value))
-
-
-def _is_only_counted(store: Store, code: Notebook) -> bool:
-    """Whether all that reads a list of lists goes through it for a `Counter`, or asks how long it is."""
-    word, counted = store.container.rpartition(".")[2], False
-    for scope in code.scopes_mentioning(word):
-        counts, others = set[ast.AST](), set[ast.AST]()
-        for call in scope.calls:
-            name = code.qualified(call.func, scope) or ""
-            if name.endswith(("collections.Counter", "FreqDist")):
-                counts |= {one for given in call.args if isinstance(given, ast.GeneratorExp) for one in walk(given)}
-            elif name == "builtins.len" or getattr(call.func, "attr", "") in ("append", "extend"):
-                others |= {one for part in (call.func, *call.args) for one in walk(part)}
-        for node in scope.names:
-            if container_name(node).rpartition(".")[2] == word and isinstance(node.ctx, ast.Load):
-                counted = counted or node in counts
-                if node not in counts and node not in others:
-                    return False
-    return counted
 
 
 def _of_a_search(store: Store, code: Notebook) -> Less | None:  # noqa: ARG001 - as the others

@@ -9,7 +9,6 @@ from ..code.notebook import Notebook
 from ..code.stores import Store, container_name
 from ..code.trees import walk
 from ..postmortem import Grown
-from .plain_lists import best_of
 
 
 class Less(NamedTuple):
@@ -44,10 +43,6 @@ _THINNED = Less(
     "# or all of them in a file, which is read as it is needed:\n"
     "kept = np.lib.format.open_memmap('kept.npy', 'w+', 'float32', (rounds, *shape))\nkept[step] = ..."
 )
-_BEST = Less(
-    "import heapq\n\nyield {value}  # in the place of append, in a function of its own: `items`\n\n"
-    "{plain} = heapq.nsmallest({top}, items(){key})  # holds {top} only; nlargest for the largest"
-)
 _NUMBERS = Less(
     "from array import array\n\n{plain} = array('{kind}')  # before the loop, in place of []: append stays as it is\n\n"
     "# behind it, without a copy: np.frombuffer({plain}, '{dtype}')\n"
@@ -71,20 +66,6 @@ _TEXTS = Less(
     "counts[{value}] += 1  # or only how often each comes: counts = collections.Counter()",
     "Hold each different text once, or take one after the other",
     "A text takes 50 bytes and more, also where the same one was kept before.",
-)
-_TABLES = Less(
-    "part = {value}\n{plain}.append(part[['{key}', 'value']])  # of each only the columns you need, or its sums:\n"
-    "{plain}.append(part.groupby('{key}', observed=True)['value'].agg(['sum', 'count']))\n\n"
-    "total = pd.concat({plain}).groupby(level=0).sum()  # behind the loop: sums of sums",
-    "Keep of each table only the columns you need, or its sums",
-    "All of the tables stay. Where sums, counts or means are what is wanted, add each table up as it comes.",
-)
-_NEWEST = Less(
-    "from collections import deque\n\n{plain} = deque({plain}, maxlen={newest})  # before the loop: the newest\n"
-    "{plain}.append({value})\n\n"
-    "if step % 100 == 0:  # and every hundredth, for a plot\n    kept.append({plain}[-1])",
-    "Keep the last ones only, and every hundredth for a plot",
-    "Each round reads the last of them only.",
 )
 _COUNTED = Less(
     "if len({plain}) > 1_000_000:  # now and then: forget what came once\n"
@@ -139,29 +120,6 @@ def less_of_each(stores: Iterable[Store], container: Grown, each_bytes: int, cod
     return None
 
 
-def only_newest(stores: Iterable[Store]) -> Less | None:
-    """Return how only the newest are kept, where each round reads no more of what it has put in."""
-    for store in stores:
-        loops = store.scope.loops_around(store.statement)
-        inside = store.scope.inside(loops[-1]) if loops else []
-        read = [last for one in inside if (last := _place_from_end(one, store.container))]
-        uses = [one for one in inside if isinstance(one, ast.Name | ast.Attribute)]
-        named = [one for one in uses if container_name(one) == store.container]
-        is_added = isinstance(store.statement, ast.Expr) and len(store.values) == 1
-        if read and is_added and len(named) == len(read) + 1:  # and that which it is appended to
-            names = {"plain": store.container, "value": " ".join(store.scope.segment(store.values[0]).split())}
-            return _NEWEST._replace(code=_NEWEST.code.format(newest=max(2, *read), **names))
-    return None
-
-
-def _place_from_end(node: ast.AST, container: str) -> int:
-    """Return which of the last items of a container is read, 1 for `rows[-1]`; 0 where it is another expression."""
-    match node:
-        case ast.Subscript(value=owner, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(place)))):
-            return place if container_name(owner) == container else 0
-    return 0
-
-
 def _counted(store: Store) -> str:
     """Return the key that a statement counts in a dict; "" for another."""
     match store.statement:
@@ -174,8 +132,6 @@ def _counted(store: Store) -> str:
 
 
 def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebook) -> Less | None:
-    if best := best_of(store.container, store.scope):
-        return _filled(_BEST, store, value, top=best[0], key=best[1])
     if _is_emptied(store):
         return None  # a queue or a stack
     match value:
@@ -194,10 +150,10 @@ def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebo
             if not any(_is_text(one) or isinstance(one, ast.JoinedStr | ast.Starred) for one in parts):
                 text = ", ".join(" ".join(store.scope.segment(one).split()) for one in parts)
                 return _filled(_PAIRS, store, value, value=text, count=str(len(parts)), kind=item_type)
-    return _of_type(store, value, item_type, code)
+    return _of_type(store, value, item_type)
 
 
-def _of_type(store: Store, value: ast.expr, item_type: str | None, code: Notebook) -> Less | None:
+def _of_type(store: Store, value: ast.expr, item_type: str | None) -> Less | None:
     """Return how less is kept of numbers, texts and tables, however they are made."""
     if item_type in _KINDS:
         kind, dtype = _KINDS[item_type]
@@ -206,8 +162,6 @@ def _of_type(store: Store, value: ast.expr, item_type: str | None, code: Noteboo
         return _filled(_TEXTS, store, value)
     if (item_type or "").startswith("__main__."):
         return _filled(_OBJECTS, store, value, kind=f"{item_type}".rpartition(".")[2])
-    if item_type == "pandas.DataFrame" and (key := next(_keys(code), None)) is not None:
-        return _filled(_TABLES, store, value, key=key)
     return None
 
 
@@ -281,16 +235,3 @@ def _table(row: str, store: Store, columns: str) -> str:
     given = (one.value for one in reader.keywords if one.arg == "delimiter")
     sep = "".join(f", sep={store.scope.segment(one)}" for one in given)
     return _OF_A_FILE.format(path=path, names=columns, sep=sep)
-
-
-def _keys(code: Notebook) -> Iterator[str]:
-    """Yield by what the code groups tables."""
-    for scope in code.running:
-        for call in scope.calls:
-            match call:
-                case ast.Call(func=ast.Attribute(attr="groupby"), args=[ast.Constant(value=str(key)), *_]):
-                    yield key
-                case ast.Call(
-                    func=ast.Attribute(attr="groupby"), args=[ast.List(elts=[ast.Constant(value=str(key)), *_])]
-                ):
-                    yield key

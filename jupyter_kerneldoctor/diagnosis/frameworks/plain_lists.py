@@ -175,19 +175,3 @@ def is_list(node: ast.expr) -> bool:
         case ast.BinOp(op=ast.Mult(), left=left, right=right):
             return isinstance(left, ast.List) or isinstance(right, ast.List)
     return isinstance(node, ast.ListComp | ast.List)
-
-
-def best_of(name: str, scope: Scope) -> tuple[str, str] | None:
-    """Return how many of a sorted list are taken, and by which key: `rows.sort(key=cost)`, `rows[:10]`."""
-    key: str | None = None
-    for node in scope.nodes:
-        match node:
-            case ast.Call(func=ast.Attribute(attr="sort", value=ast.Name(id=owner)), args=[], keywords=words):
-                if owner == name and all(word.arg == "key" for word in words):
-                    key = "".join(f", key={scope.segment(word.value)}" for word in words)
-    for node in scope.nodes:
-        match node:
-            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Slice(lower=None, upper=ast.expr() as upper)):
-                if owner == name and key is not None and not isinstance(upper, ast.UnaryOp):
-                    return scope.segment(upper), key
-    return None

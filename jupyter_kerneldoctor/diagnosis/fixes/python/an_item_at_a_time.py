@@ -9,7 +9,7 @@ from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.pandas import cells_of, rows_gone_through
-from ...frameworks.plain_lists import best_of, filled_array, is_list, repeated_number
+from ...frameworks.plain_lists import filled_array, is_list, repeated_number
 from ...place import Place, guilty_place
 
 _GREW = NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0)
@@ -30,10 +30,6 @@ _COUNTED = (
     "if len({container}) > 1_000_000:  # now and then: forget what came once\n"
     "    for key in [key for key, n in {container}.items() if n < 2]:\n        del {container}[key]\n\n"
     "# or count numbers in an array: ids, counts = np.unique(numbers, return_counts=True)"
-)
-_BEST = (
-    "import heapq\n\n{name} = heapq.nsmallest({top}, ({element} for {target} in {items}){key})  # holds {top} only;"
-    " nlargest for the largest"
 )
 _COLUMNS = (
     "{table}['new'] = {table}['a'] + {table}['b']  # whole columns at once; np.where for an if\n\n"
@@ -72,11 +68,6 @@ class AnItemAtATime(Fix):
     )
 
     FIRES = [
-        Case(
-            "rows = [score(c) for c in pairs(xs)]\nrows.sort(key=cost)\nprint(rows[:10])",
-            line=1,
-            says=("heapq.nsmallest(10, (score(c) for c in pairs(xs)), key=cost)",),
-        ),
         Case("d = n * [-1]\nrank(d)", line=1, says=("d = np.full(n, -1, dtype='int32')",)),
         Case("best = [0] * (n + 1)\nrank(best)", line=1, says=("best = np.full(n + 1, 0, dtype='int32')",)),
         Case(
@@ -175,11 +166,6 @@ def _collected(at: Place, death: Death) -> Proposal | None:
             case _:
                 snippet = _TABLE.format(name=_target(at.node), items=names["items"])
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in lists", snippet)
-    match at.node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is first and not loop.ifs and not inner:
-            if best := best_of(name, at.scope):
-                snippet = _BEST.format(name=name, top=best[0], key=best[1], **names)
-                return Proposal((), why, death.memory.missing_bytes, "Keep the best only: heapq.nsmallest", snippet)
     snippet = (_GROUPS if ".groupby(" in names["items"] and not inner else _ITEMS).format(**names)
     return Proposal((), why, death.memory.missing_bytes, "Take one item after the other", snippet)
 

@@ -9,7 +9,7 @@ from ...code.stores import stores
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family, quote, size
 from ...frameworks.kept_in_loops import less_of_a_hook, less_of_a_pass, less_of_the_loop
-from ...frameworks.kept_rows import Less, less_of_each, only_newest
+from ...frameworks.kept_rows import Less, less_of_each
 from ...frameworks.kept_tensors import less_of_tensors
 from ...postmortem import Grown
 
@@ -49,7 +49,6 @@ _HOOKED = (
 _STAYS = (
     "rows = []\nfor stay in stays.itertuples():\n    days = pd.date_range(stay.come, stay.go)\n    rows.append(f(days))"
 )
-_WORDS = "from collections import Counter\nrows = []\nfor path in paths:\n    rows.append(path.read_text().split())\n"
 _FORGETS = "forgets the oldest"
 LOOPS_THAT_TELL = (
     Case(
@@ -66,11 +65,6 @@ LOOPS_THAT_TELL = (
         _PAIRS + "    rows[one, other] = near(one, other)",
         grew=_dict("float"),
         says=("if score >= threshold", "rows[one, other] = score", "blocks"),
-    ),
-    Case(
-        _WORDS + "n = Counter(w for words in rows for w in words)",
-        grew=replace(_ROWS, item_type="list", items=9000),
-        says=("counts.update(path.read_text().split())",),
     ),
     Case(_SEARCH, grew=_dict("str"), says=("A*", "for other in changed(word):", "growing limit of depth")),
     Case(
@@ -133,6 +127,7 @@ class BoundGrowingContainer(Advice):
     """
 
     id, title, causes = "bound-growing-container", "Keep less of each round, or write it to a file", (Family.MEMORY,)
+    broad = True  # it knows what grew, not what it is for
     unless_offered = frozenset(
         {
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
@@ -162,7 +157,6 @@ class BoundGrowingContainer(Advice):
         ),
         _of_items("rows.append([a, n[b]])", "list", "rows.extend((a, n[b]))", "reshape(-1, 2)", "yield a, n[b]"),
         _of_items("rows.append(f(a))", "float", "rows = array('d')"),
-        _of_items("rows.append(rows[-1] + f(a))", "int", "deque(rows, maxlen=2)", "every hundredth"),
         _of_items("rows.append(Particle(a))", "__main__.Particle", "class Particle:", "__slots__"),
         _of_items("rows.append(json.loads(a))\nt = sum(r['n'] for r in rows)", "dict", "rows.append((row['n'],))"),
         Case(
@@ -178,16 +172,10 @@ class BoundGrowingContainer(Advice):
         Case("while True:\n    rows[f()] = rows.get(f(), 0) + 1", grew=_dict("int"), says=("if times < 2", "hash(f()")),
         _of_items("rows.append(line.strip())", "str", "sys.intern(line.strip())", "yield line.strip()"),
         _of_items("rows.append({'t': t, 'x': f(t)})", "dict", "columns['x'].append(f(t))", "{'t': [], 'x': []}"),
-        _of_items("rows.append(read(day))\nt = f(rows).groupby('shop')", "pandas.DataFrame", "part.groupby('shop'"),
         Case(
             "rows = []\nwhile True:\n    rows.append((u.copy(), v.copy()))",
             grew=replace(_ROWS, item_type="tuple"),
             says=("step % 10", "open_memmap"),
-        ),
-        Case(
-            "rows = []\nfor p in pairs:\n    rows.append(score(p))\nrows.sort(key=cost)\nprint(rows[:10])",
-            grew=_ROWS,
-            says=("yield score(p)", "heapq.nsmallest(10, items(), key=cost)"),
         ),
         *LOOPS_THAT_TELL,
         Case(_LOOP, grew=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
@@ -281,6 +269,6 @@ def _less(death: Death, container: Grown) -> Less | None:
     kept = [one for one in stores(death.code.running) if one.container.rpartition(".")[2] == name]
     if container.with_graph:
         return less_of_a_pass(kept, death.code)
-    first = less_of_a_hook(container.name, death.code) or less_of_the_loop(kept, death.code) or only_newest(kept)
+    first = less_of_a_hook(container.name, death.code) or less_of_the_loop(kept, death.code)
     first, each = first or less_of_tensors(kept, container, death.code), death.growth.bytes_per_item
     return first or less_of_each(kept, container, each or sys.maxsize, death.code)

@@ -1,0 +1,135 @@
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jupyter_kerneldoctor.recording.events import NamedObject
+
+from ...code.stores import stores
+from ...examples import MIB
+from ...fix import Case, Death, Family, Fix, Proposal, quote, size
+from ...frameworks.at_once import done_at_once
+from ...frameworks.kept_items import KeptItem, kept_items, made_items
+from ...place import guilty_place
+
+_ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
+_DICT = replace(_ROWS, type="dict")
+_LOOP = "rows = []\nfor x in xs:\n    rows.append(load(x))\n"
+_PAGES = (
+    "class Pages:\n    def __init__(self): self.rows = {}\n    def get(self, url):\n        body = fetch(url)\n"
+    "        self.rows[url] = body\n    def run(self):\n        for u in urls: self.get(u)\n"
+)
+_RUN, _OF_PAGES = "p = Pages()\np.run()\n", replace(_DICT, name="p.rows")
+_KEYS = "rows = {}\nfor k in names:\n    rows[k] = load(k)\n"
+_JOINED = "df = pd.concat(rows)\n"
+_COUNTER = "from collections import Counter"
+
+
+def _case(code: str, *says: str, before: str = "import numpy as np, pandas as pd", of: NamedObject = _ROWS) -> Case:
+    return Case(before, code, grew=of, says=says)
+
+
+class DoItAtOnce(Fix):
+    """Do at once what is done with each item later.
+
+    What it does: Looks at what the cells do with a container when it is full: whether they only add it up, take the
+    largest, count, write it to a file, or take a part of each item. All of that can be done with each item as it comes,
+    and then the item need not be kept.
+
+    When it is offered: Memory ran out while a loop filled a list, dict or set, or a comprehension made one, and the
+    cells show all that is done with it.
+
+    What it costs: The items themselves are not there later.
+    """
+
+    id, title, causes = "do-it-at-once", "Do at once what is done with each later", (Family.MEMORY,)
+    unless_offered = frozenset(
+        {
+            *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
+            *("detach-collected-outputs", "no-grad-evaluation", "bound-the-queue", "note-what-was-seen"),
+            *("remove-hooks", "return-numbers", "clear-after-update", "add-up-weights", "running-mean"),
+            "keep-best-model",
+        }
+    )
+
+    FIRES = [
+        _case(_LOOP + "print(sum(r.n for r in rows))", "total += r.n", "`sum(r.n for r in rows)`"),
+        _case(_LOOP + "m = fmean(rows)", "total += load(x)", "total / n", before="from statistics import fmean"),
+        _case(_LOOP + "best = max(rows, key=cost)", "rank > best[0]"),
+        _case(_LOOP + "rows.sort(key=cost)\nprint(rows[:10])", "heapq.nsmallest(10, [*best, load(x)], key=cost)"),
+        _case(_LOOP + "top = sorted(rows, reverse=True)[:5]", "heapq.nlargest(5, [*best, load(x)])"),
+        _case(_LOOP + "n = Counter(w for r in rows for w in r)", "counts.update(w for w in r)", before=_COUNTER),
+        _case(
+            _LOOP + "for r in rows:\n    if r.late:\n        n[r.day] += 1",
+            "r = load(x)\nif r.late:\n    n[r.day] += 1",
+        ),
+        _case(_LOOP + "for epoch in range(9):\n    for r in rows:\n        fit(r)", "yield load(x)", "in rows():"),
+        _case(_LOOP + "sizes = [len(r) for r in rows]", "rows.append(len(r))"),
+        _case(_LOOP + "good = [r for r in rows if r.ok]", "if r.ok:\n    rows.append(load(x))"),
+        _case(_LOOP + "import json\njson.dump(rows, open('a.json', 'w'))", "file.write(json.dumps(load(x))"),
+        _case(_LOOP + "print(rows[-1], rows[-3])", "deque(maxlen=3)"),
+        _case(_LOOP + "if x in rows:\n    print(x)", "rows.add(hash(load(x)))"),
+        _case(
+            _LOOP + _JOINED + "n = df.groupby('shop')['sum'].mean()",
+            "('shop')['sum'].agg(['sum', 'count'])",
+        ),
+        _case(_LOOP + _JOINED + "n = df.groupby(['a', 'b']).size()", "part.groupby(['a', 'b']).size()", "level=[0, 1]"),
+        _case(_LOOP + _JOINED + "df.to_csv('all.csv')", "part.to_csv(path, mode='a'"),
+        _case(_LOOP + _JOINED + "print(df['a'].mean(), df['b'].max())", "rows.append(part[['a', 'b']])"),
+        _case(_LOOP + _JOINED + "late = df[df['delay'] > 15]", "rows.append(df[df['delay'] > 15])"),
+        _case(_LOOP + "p = np.concatenate(rows).argmax(axis=1)", "rows.append(load(x).argmax(1))"),
+        _case(_LOOP + "pd.DataFrame(rows).to_csv('a.csv')", "writer.writerow(load(x))"),
+        _case(
+            "rows = defaultdict(list)\nfor x in xs:\n    rows[x.shop].append(x.sum)\n"
+            "for shop, sums in rows.items():\n    print(shop, sum(sums) / len(sums))",
+            *("sums[x.shop] += x.sum", "counts[x.shop] += 1"),
+            of=_DICT,
+        ),
+        _case(_KEYS + "print(rows['a'])", "lru_cache(maxsize=32)", "return load(k)", of=_DICT),
+        _case(_RUN + "print(sum(len(b) for b in p.rows.values()))", "total += len(b)", before=_PAGES, of=_OF_PAGES),
+        _case(_RUN + "print('x' in p.rows)", "self.rows.add(url)", before=_PAGES, of=_OF_PAGES),
+        _case(
+            "def f():\n    rows = []\n    for x in xs:\n        rows.append(load(x))\n    return rows\nn = max(f())",
+            "best = one if best is None else max(best, one)",
+        ),
+        Case("rows = [load(x) for x in xs]\nprint(max(len(r) for r in rows))", line=1, says=("max(best, one)",)),
+    ]
+    SILENT = [
+        _case(_LOOP),  # a cell that is to come may read them
+        _case(_LOOP + "mean = sum(rows) / len(rows)\nvar = sum((r - mean) ** 2 for r in rows)"),
+        _case(_LOOP + "print(rows[0])"),
+        _case(_LOOP + "show(rows)"),
+        _case(_LOOP + "while rows:\n    work(rows.pop())"),
+        _case(_LOOP + "new = [scale(r) for r in rows]"),
+        _case(_LOOP + "new = []\nfor r in rows:\n    new.append(r)"),
+        _case(_LOOP + _JOINED + "print(df.describe())"),
+        _case(_LOOP + _JOINED + "n = df.groupby('shop')['sum'].median()"),
+        _case(_LOOP + "m = np.mean(rows, axis=1)"),
+        _case(_LOOP + "a = np.stack(rows)\nfit(a)"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show the loop with what is done later in it."""
+        if not death.is_of_this_cell:
+            return
+        container, fillers = death.growth.container, kept_items(stores(death.code.running))
+        if container is not None and container.with_graph:
+            return
+        for kept in _suspected(death, fillers):
+            if (less := done_at_once(kept, fillers, death.code)) is not None:
+                grew = death.memory.missing_bytes if container is None else container.grew_bytes or container.bytes
+                name = kept.name if container is None else container.name
+                why = f"{quote(name)} grew by {size(grew or 0)}. {less.told}"
+                yield Proposal((), why, grew, less.title, less.code)
+                return
+
+
+def _suspected(death: Death, fillers: list[KeptItem]) -> Iterator[KeptItem]:
+    """Yield what fills the container that grew; else what the statement that memory grew in keeps."""
+    container, at = death.growth.container, guilty_place(death)
+    if container is not None:
+        word = container.name.rpartition(".")[2]
+        yield from (one for one in fillers if one.name.rpartition(".")[2] == word)
+    elif at is not None:
+        repeated = (one for one in fillers if one.statement is at.node)
+        yield from (one for one in repeated if not one.scope.is_cell or one.scope.loops_around(one.statement))
+    if at is not None and (made := made_items(at.node, at.scope)) is not None:
+        yield made

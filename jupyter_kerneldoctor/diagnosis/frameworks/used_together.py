@@ -1,0 +1,161 @@
+"""What all uses of a container tell together: only entries, the last or first items, columns, or lists by key."""
+
+import ast
+from collections.abc import Sequence
+
+from ..code.calls import last_name, plain_names
+from ..code.literals import number
+from ..code.notebook import Notebook
+from ..code.trees import walk
+from .columns import columns_of
+from .kept_items import KeptItem
+from .later_uses import Use, parent_of
+from .reductions import Items, Step, best_few
+
+_FRAMES = ("pandas.concat", "polars.concat")
+_MOST_COLUMNS = 8
+_BY_KEY = {
+    "sum": (("sums[{key}] += {value}",), "sums[{name}]"),
+    "fsum": (("sums[{key}] += {value}",), "sums[{name}]"),
+    "len": (("counts[{key}] += 1",), "counts[{name}]"),
+    "max": (("largest[{key}] = max({value}, largest.get({key}, {value}))",), "largest[{name}]"),
+    "min": (("smallest[{key}] = min({value}, smallest.get({key}, {value}))",), "smallest[{name}]"),
+    "set": (("different[{key}].add({value})",), "different[{name}]"),
+    "Counter": (("times[{key}][{value}] += 1",), "times[{name}]"),
+} | dict.fromkeys(
+    ("mean", "fmean", "average"),
+    (("sums[{key}] += {value}", "counts[{key}] += 1"), "sums[{name}] / counts[{name}]"),
+)
+_BEGIN = {
+    "sums": "defaultdict(float)",
+    "counts": "defaultdict(int)",
+    "largest": "{}",
+    "smallest": "{}",
+    "different": "defaultdict(set)",
+    "times": "defaultdict(Counter)",
+}
+
+
+def of_all_uses(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Step | None:
+    """Return what takes the place of the container, where its uses tell that together."""
+    kinds = {one.kind for one in uses}
+    if kept.form == "listed":
+        return _by_key(uses, kept)
+    if all(set(one.through) & set(_FRAMES) for one in uses):
+        return _of_columns(uses, kept, code)
+    if any(one.through for one in uses) or kept.form == "many":
+        return None
+    if kinds == {"entry"}:
+        return _when_asked_for(kept)
+    if kinds == {"last"}:
+        return _newest(uses, kept)
+    if kinds == {"method", "first"} and len(uses) == 2:
+        return _sorted(uses, kept)
+    return None
+
+
+def _of_columns(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Step | None:
+    """Tell of tables of which the cells read a few columns, or the rows that pass a test."""
+    value = kept.text(kept.value)
+    first = "" if value == "part" else f"part = {value}\n"
+    parts = [(one, one.node) for one in uses if isinstance(one.node, ast.Subscript)]
+    tests = [(one, node) for one, node in parts if isinstance(node.slice, ast.Compare | ast.BinOp)]
+    if len(tests) == 1 and isinstance(name := tests[0][1].value, ast.Name):
+        ((test, node),) = tests
+        inside = set(walk(node))
+        if all(one.place in inside for one in uses):
+            line = f"{name.id} = {value}\n{kept.put(' '.join(test.scope.segment(node).split()))}"
+            return Step("Filter each part before it is kept, not all of them behind", line, goes=False)
+    if not all(one.kind == "column" for one in uses):
+        return None
+    columns = columns_of(kept.value, kept.scope, code)
+    if not columns.are_all or not 0 < len(columns.names) <= _MOST_COLUMNS:
+        return None
+    names = ", ".join(map(repr, columns.names))
+    line = f"{first}{kept.put(f'part[[{names}]]')}  # all columns that the cells read later"
+    return Step("Keep of each part only the columns that are used", line, goes=False)
+
+
+def _when_asked_for(kept: KeptItem) -> Step | None:
+    """Tell of a dict of which single entries are asked for, and each is made by a call with the key."""
+    value = kept.value
+    if isinstance(value, ast.Name):
+        made = [one.value for one in kept.scope.bindings.get(value.id, ()) if one.value is not None]
+        value = made[0] if len(made) == 1 else value
+    if kept.key is None or not isinstance(value, ast.Call) or not isinstance(kept.key, ast.Name):
+        return None
+    if plain_names(kept.key) - plain_names(value) or not plain_names(value) <= {
+        kept.key.id,
+        "self",
+        *plain_names(value.func),
+    }:
+        return None
+    word, key = kept.name.rpartition(".")[2].strip("_"), kept.key.id
+    text = (
+        f"from functools import lru_cache\n\n@lru_cache(maxsize=32)  # the 32 asked for last are kept\n"
+        f"def get_{word}({key}):\n    return {kept.text(value)}\n\nget_{word}({key})  # in place of {kept.name}[{key}]"
+    )
+    return Step("Make each when it is asked for, and keep the newest few: lru_cache", text, is_put=False)
+
+
+def _newest(uses: Sequence[Use], kept: KeptItem) -> Step | None:
+    """Tell of a list of which only the last items are read."""
+    numbers = [one.node.slice for one in uses if isinstance(one.node, ast.Subscript)]
+    ends = [one.lower if isinstance(one, ast.Slice) else one for one in numbers]
+    places = [one.operand for one in ends if isinstance(one, ast.UnaryOp)]
+    known = [found for one in places if (found := number(one)) is not None]
+    if kept.key is not None or len(known) != len(uses) or kept.form != "one":
+        return None
+    newest = max(known)
+    before = f"from collections import deque\n\n{kept.name} = deque(maxlen={newest})  # the newest {newest}"
+    return Step(f"Keep the newest {newest} only: deque(maxlen={newest})", kept.store, before, goes=False)
+
+
+def _sorted(uses: Sequence[Use], kept: KeptItem) -> Step | None:
+    """Tell of a list that is sorted, and of which the first few are taken."""
+    call = next((one.node for one in uses if isinstance(one.node, ast.Call)), None)
+    part = next((one.node for one in uses if isinstance(one.node, ast.Subscript)), None)
+    if call is None or last_name(call.func) != "sort" or part is None or not isinstance(part.slice, ast.Slice):
+        return None
+    words = {word.arg: uses[0].scope.segment(word.value) for word in call.keywords if word.arg}
+    upper = part.slice.upper
+    if upper is None or isinstance(upper, ast.UnaryOp):
+        return None
+    count = uses[-1].scope.segment(upper)
+    return best_few(
+        count, Items(kept.text(kept.value)), words.get("key", ""), are_largest=words.get("reverse") == "True"
+    )
+
+
+def _by_key(uses: Sequence[Use], kept: KeptItem) -> Step | None:
+    """Tell of a list for each key, of which only sums, counts, means or extremes are taken."""
+    lines, ends = dict[str, None](), list[str]()
+    for use in uses:
+        target = use.node.target if isinstance(use.node, ast.For) else _target(use.node)
+        match target, use.through:
+            case ast.Tuple(elts=[ast.Name(id=key), ast.Name(id=values)]), ("items",):
+                pass
+            case ast.Name(id=values), ("values",):
+                key = "key"
+            case _:
+                return None
+        for node in walk(use.node):
+            if isinstance(node, ast.Name) and node.id == values and isinstance(node.ctx, ast.Load):
+                call = parent_of(node, use.scope)
+                known = _BY_KEY.get(last_name(call.func)) if isinstance(call, ast.Call) else None
+                if known is None or not isinstance(call, ast.Call) or call.args != [node] or call.keywords:
+                    return None
+                given = "key" if kept.key is None else kept.text(kept.key)
+                lines |= dict.fromkeys(one.format(key=given, value=kept.text(kept.value)) for one in known[0])
+                ends.append(f"{known[1].format(name=key)}  # in place of {use.scope.segment(call)}")
+    if not lines:
+        return None
+    begun = dict.fromkeys(one.partition("[")[0] for one in lines)
+    before = "\n".join(f"{one} = {_BEGIN[one]}" for one in begun)
+    title = f"Keep for each key what is worked out of its list, and no lists in {kept.name}"
+    return Step(title, "\n".join(lines), before, "\n".join(dict.fromkeys(ends)))
+
+
+def _target(node: ast.AST) -> ast.expr | None:
+    parts = getattr(node, "generators", [])
+    return parts[0].target if len(parts) == 1 else None
