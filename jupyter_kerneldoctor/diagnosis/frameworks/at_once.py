@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from ..code.calls import last_name, plain_names
 from ..code.notebook import Notebook
-from ..code.trees import walk
+from ..code.trees import unparse, walk
 from ..units import quote
 from .gone_through_once import keeps_items
 from .joined_parts import of_joined
@@ -161,7 +161,7 @@ def _named(target: ast.expr, source: ast.expr, kept: KeptItem, fillers: Sequence
     names = target.elts if isinstance(target, ast.Tuple) and len(given) > 1 else [target]
     if len(names) != len(given):
         return None
-    pairs = [(ast.unparse(one), text) for one, text in zip(names, given, strict=True) if text]
+    pairs = [(unparse(one), text) for one, text in zip(names, given, strict=True) if text]
     pairs = [(name, text) for name, text in pairs if name.strip("()") != text.strip("()")]
     return f"{', '.join(name for name, _ in pairs)} = {', '.join(text for _, text in pairs)}" if pairs else ""
 
