@@ -8,6 +8,7 @@ from ..code.calls import given_to, last_name
 from ..code.literals import number
 from ..code.notebook import Call, Scope
 from ..code.trees import walk
+from .gradients import goes_backward
 from .torch import Tensors
 
 _DEEPEST = 12
@@ -52,12 +53,17 @@ def attentions(tensors: Tensors) -> Iterator[Attention]:
 
 
 def unread_weights(tensors: Tensors) -> Iterator[Call]:
-    """Yield the calls of `nn.MultiheadAttention` that give weights back which nothing reads."""
+    """Yield the calls of `nn.MultiheadAttention` that give weights back which nothing reads.
+
+    Not of one with dropout that is trained: on the processor PyTorch makes the table for that in any case.
+    """
     name = "torch.nn.MultiheadAttention"
     for scope in tensors.code.running if tensors.in_use else ():
         for call in scope.calls:
-            if not _is_layer(name, call.func, scope, tensors) or any(
-                one.arg == "need_weights" for one in call.keywords
+            if (
+                not _is_layer(name, call.func, scope, tensors)
+                or _drops_out(call.func, scope, tensors)
+                or any(one.arg == "need_weights" for one in call.keywords)
             ):
                 continue
             match scope.statement_of(call):
@@ -72,6 +78,13 @@ def unread_weights(tensors: Tensors) -> Iterator[Call]:
                     for one in scope.nodes
                 ):
                     yield Call(call, scope, name)
+
+
+def _drops_out(layer: ast.expr, scope: Scope, tensors: Tensors) -> bool:
+    """Whether a layer that is trained leaves some of the weights out at random."""
+    made = ((one, where) for one, where in tensors.origins.of(layer, scope) if isinstance(one, ast.Call))
+    given = [Call(one, where, "").argument("dropout", 2) for one, where in made]
+    return goes_backward(tensors.code) and any(one is not None and number(one) != 0 for one in given)
 
 
 def _product(node: ast.expr, scope: Scope, tensors: Tensors) -> tuple[ast.expr, ast.expr] | None:

@@ -8,7 +8,7 @@ from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Loop, Scope
 from ..code.trees import unparse
-from ..edits import Changes, replace_by_lines
+from ..edits import Changes, EditRefusedError, replace_by_lines
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Growing:
         `vstack` takes a vector for one row, and the edit does so, too.
         """
         name, scope = self.name, self.call.scope
+        if scope.named("piece"):
+            raise EditRefusedError("`piece` is another variable")
         piece, function = scope.segment(self.piece), scope.segment(self.call.node.func)
         if self.call.name == "numpy.vstack":
             piece = f"{function.rpartition('.')[0]}.atleast_2d({piece})"

@@ -20,8 +20,8 @@ CHUNKED = (
 )
 """What takes a `chunksize`; of JSON only with `lines=True`."""
 
-PARTIAL = ("chunksize", "iterator", "nrows")
-"""Arguments with which they do not read it whole."""
+PARTIAL = ("chunksize", "iterator", "nrows", "skipfooter")
+"""Arguments with which they do not read it whole, or cannot read a part."""
 
 COMBINED_BY = {"sum": "sum", "min": "min", "max": "max", "count": "sum", "size": "sum"}
 """Reductions of a groupby that can be worked out piece by piece, each with what puts the pieces' results together."""

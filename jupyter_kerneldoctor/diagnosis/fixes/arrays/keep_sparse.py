@@ -1,8 +1,11 @@
 import ast
 
 from ...calls import calls_at
-from ...edits import Changes, replace
-from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
+from ...code.calls import last_name
+from ...code.trees import unparse
+from ...edits import Changes, import_as, replace
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
+from ...frameworks.pandas import frame_name
 
 _MATRIX = "import scipy.sparse as sp, pandas as pd\nX = sp.random(30_000, 40_000, density=0.001, format='csr')"
 _TEXT = "from sklearn.feature_extraction.text import TfidfVectorizer\nvec = TfidfVectorizer()"
@@ -10,8 +13,11 @@ _TAKES = ("fit", "fit_transform", "predict", "predict_proba", "score", "cross_va
 """What of scikit-learn takes a sparse matrix, for nearly all of its estimators."""
 _DENSE_ONLY = (
     *("GaussianNB", "HistGradient", "LinearDiscriminant", "QuadraticDiscriminant", "GaussianProcess", "StandardScaler"),
-    *("PCA", "Agglomerative", "GaussianMixture", "keras", "tensorflow", "torch"),
+    *("PCA", "Agglomerative", "GaussianMixture", "keras", "tensorflow", "torch", "MinMaxScaler", "TSNE", "Imputer"),
+    *("KernelDensity", "MeanShift", "AffinityPropagation", "PowerTransformer", "Spline", "CCA", "PLS", "FastICA"),
+    *("MiniBatchDictionary", "EllipticEnvelope", "EmpiricalCovariance", "LedoitWolf", "ARDRegression", "BayesianRidge"),
 )
+_MAKE_DENSE = {"values", "to_numpy", "astype", "corr", "apply", "iloc", "loc", "to_csv"}
 """What does not take one: where it is mentioned, nothing is edited."""
 
 
@@ -25,8 +31,7 @@ class KeepSparse(Fix):
     When it is offered: Memory ran out on a line that calls one of them. It is an edit where an estimator, a sum or a
     data frame takes the result.
 
-    What it costs: Sums of a sparse matrix are matrices. An estimator that needs all zeros, such as `GaussianNB`, says
-    so.
+    What it costs: An estimator that needs all zeros, such as `GaussianNB`, says so.
     """
 
     id, title, causes = "keep-sparse", "Keep the matrix sparse", (Family.MEMORY,)
@@ -44,7 +49,14 @@ class KeepSparse(Fix):
             "train(bow, y)",
             becomes={"m.toarray()": "m"},
         ),
-        Case(_MATRIX, "total = X.toarray().sum(axis=0)", becomes="total = X.sum(axis=0)"),
+        Case(
+            f"{_MATRIX}\nimport numpy as np",
+            "total = X.toarray().sum(axis=0)",
+            becomes="total = np.asarray(X.sum(0)).ravel()",
+        ),
+        Case(_MATRIX, "total = X.toarray().sum()", becomes="total = X.sum()"),
+        Case(_MATRIX, "s = X.toarray() @ X.toarray().T", says=("X[:1000].toarray()",)),  # it would be sparse, too
+        Case(_MATRIX, "Z = X.toarray().T", says=("X[:1000].toarray()",)),
         Case(_MATRIX, "D = X.toarray()", says=("X[:1000].toarray()",)),
     ]
     SILENT = [
@@ -72,22 +84,52 @@ def _edits(call: Call, owner: str, death: Death) -> Changes:
     match call.statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call.node:
             uses = scope.named(name)
-            taken = [one for node in scope.calls if _takes(node) for one in node.args if one in uses]
+            takers = [one for one in scope.calls if _takes(one) and not _is_own(one, death)]
+            taken = [one for node in takers for one in node.args if one in uses]
             return replace(scope, call.node, owner) if 0 < len(taken) == len(uses) - 1 else ()
+    return _in_expression(call, owner, scope, death)
+
+
+def _in_expression(call: Call, owner: str, scope: Scope, death: Death) -> Changes:
     for outer in scope.inside(call.statement):
         match outer:
             case ast.Call(func=function, args=[inner], keywords=[]) if inner is call.node:
-                if death.code.qualified(function, scope) == "pandas.DataFrame":
+                name = frame_name(call)
+                used = [
+                    one.attr for one in scope.nodes if isinstance(one, ast.Attribute) and unparse(one.value) == name
+                ]
+                if death.code.qualified(function, scope) == "pandas.DataFrame" and not {*used} & _MAKE_DENSE:
                     return replace(scope, outer, f"{scope.segment(function)}.sparse.from_spmatrix({owner})")
         match outer:
-            case ast.Call(args=given, keywords=words) if _takes(outer):
+            case ast.Call(args=given, keywords=words) if _takes(outer) and not _is_own(outer, death):
                 if call.node in (*given, *(word.value for word in words)):
                     return replace(scope, call.node, owner)
-            case ast.Attribute(value=inner, attr="sum" | "mean" | "dot" | "T") if inner is call.node:
-                return replace(scope, call.node, owner)
-            case ast.BinOp(op=ast.MatMult(), left=inner) if inner is call.node:
-                return replace(scope, call.node, owner)
+            case ast.Call(func=ast.Attribute(value=inner, attr="sum" | "mean")) if inner is call.node:
+                return _summed(outer, owner, scope, death)
+            case (
+                ast.BinOp(op=ast.MatMult(), left=inner, right=other)
+                | ast.Call(func=ast.Attribute(value=inner, attr="dot"), args=[other])
+            ) if inner is call.node:
+                dense = not any(word in scope.segment(other) for word in ("toarray", "todense"))
+                return replace(scope, call.node, owner) if dense else ()  # else the product would be sparse, too
     return ()
+
+
+def _summed(outer: ast.Call, owner: str, scope: Scope, death: Death) -> Changes:
+    """Return the edit of a sum or mean; that of the columns of a sparse matrix would be a matrix."""
+    axes = [*outer.args, *(word.value for word in outer.keywords if word.arg == "axis")]
+    if len(axes) != len(outer.args) + len(outer.keywords) or len(axes) > 1:
+        return ()
+    if not axes:
+        return replace(scope, outer, f"{owner}.{last_name(outer.func)}()")
+    numpy, imported = import_as(scope, death.code, "numpy", "np")
+    text = f"{numpy}.asarray({owner}.{last_name(outer.func)}({scope.segment(axes[0])})).ravel()"
+    return imported + replace(scope, outer, text)
+
+
+def _is_own(call: ast.Call, death: Death) -> bool:
+    """Whether a method is one of the user's own classes."""
+    return isinstance(call.func, ast.Attribute) and any(death.code.functions_named(call.func.attr))
 
 
 def _takes(call: ast.AST) -> bool:

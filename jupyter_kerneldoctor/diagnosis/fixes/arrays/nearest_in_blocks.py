@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...code.cellsource import span
 from ...edits import import_as, remove, replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.gradients import goes_backward
@@ -43,8 +44,8 @@ class NearestInBlocks(Fix):
         ),
         Case(
             "import torch",
-            "d = torch.cdist(z, codebook)\ncodes = d.argmin(dim=1)",
-            becomes="codes = torch.cat([torch.cdist(part, codebook).argmin(dim=1) for part in z.split(256)])",
+            "d = torch.cdist(t, codebook)\ncodes = d.argmin(dim=1)",
+            becomes="codes = torch.cat([torch.cdist(part, codebook).argmin(dim=1) for part in t.split(256)])",
         ),
         Case(
             "import torch",
@@ -70,9 +71,9 @@ class NearestInBlocks(Fix):
                 if not any(death.was_running(piece, scope) for piece in pieces):
                     continue
                 segment, rows = scope.segment, scope.segment(one.rows)
-                table = segment(one.made.value).replace(rows, "part", 1)
+                table = _with(one.made.value, one.rows, "part", scope)
                 table = f"({table})" if isinstance(one.made.value, ast.BinOp) else table
-                text = segment(one.taken).replace(one.name, table, 1)
+                text = _with(one.taken, one.table, table, scope)
                 parts = f"[{text} for part in {rows}.split({_ROWS})]"
                 both = isinstance(one.taken, ast.Call) and one.gives_two
                 torch, imported = import_as(scope, death.code, "torch", "torch")
@@ -86,10 +87,18 @@ class NearestInBlocks(Fix):
                 return
 
 
+def _with(whole: ast.expr, part: ast.expr, text: str, scope: Scope) -> str:
+    """Return the text of an expression with another one in a part's place."""
+    source = scope.tree.source
+    (start, end), (first, last) = span(source, whole), span(source, part)
+    return source[start:first] + text + source[last:end]
+
+
 class _Table(NamedTuple):
     """A table of all pairs, and the only use of it."""
 
-    name: str
+    table: ast.Name
+    """Where it is used."""
     made: ast.Assign
     rows: ast.expr
     used: ast.stmt
@@ -111,11 +120,12 @@ def _tables(scope: Scope, death: Death) -> Iterator[_Table]:
                 around = [one for one in scope.nodes if isinstance(one, ast.Attribute) and one.value is found[0]]
                 if isinstance(value, ast.BinOp) and not (method == "topk" or _is_tensor(rows, scope, death)):
                     continue
+                read = next(one for one in uses if isinstance(one.ctx, ast.Load))
                 unpacks = isinstance(used, ast.Assign) and isinstance(used.targets[0], ast.Tuple)
                 if method in _ONE or (around and around[0].attr in ("values", "indices")):
-                    yield _Table(name, made, rows, used, (around or found)[0], gives_two=False)
+                    yield _Table(read, made, rows, used, (around or found)[0], gives_two=False)
                 elif unpacks and isinstance(used, ast.Assign) and used.value is found[0]:
-                    yield _Table(name, made, rows, used, found[0], gives_two=True)
+                    yield _Table(read, made, rows, used, found[0], gives_two=True)
 
 
 def _is_tensor(node: ast.expr, scope: Scope, death: Death) -> bool:

@@ -48,7 +48,7 @@ class KeepLabelsAsNumbers(Fix):
             "import numpy as np\ndef dice(y, p):\n    t = np.eye(9)[y]\n    q = np.eye(9)[p]\n"
             "    return 2 * (t * q).sum() / (t.sum() + q.sum())",
             "dice(masks, predicted)",
-            becomes={"(9)[y]\n    q = np.eye(9)": "(9, dtype=np.uint8)[y]\n    q = np.eye(9, dtype=np.uint8)"},
+            becomes={"(9)[y]\n    q = np.eye(9)": "(9, dtype=np.int8)[y]\n    q = np.eye(9, dtype=np.int8)"},
             says=("1 byte",),
         ),
         Case(  # which bytes cannot hold: 0 + 0 - 1
@@ -70,9 +70,9 @@ class KeepLabelsAsNumbers(Fix):
             numpy = call.scope.segment(call.node.func).rpartition(".")[0]
             why = (
                 f"{quote(call.text)} makes ones and zeros of 8 bytes each (float64), and {quote(name)} is only "
-                "multiplied and summed. As uint8 each takes 1 byte; the sums stay the same."
+                "multiplied and summed. As int8 each takes 1 byte; the sums stay the same."
             )
-            edits = set_argument(call, "dtype", f"{numpy}.uint8" if numpy else '"uint8"')
+            edits = set_argument(call, "dtype", f"{numpy}.int8" if numpy else '"int8"')
             yield Proposal(edits, why, (death.memory.missing_bytes or 0) * 7 // 8, "Make the table of ones of bytes")
         for text, labels, saved in () if summed else _tables(death):
             missing = death.memory.missing_bytes or 0

@@ -1,9 +1,10 @@
-from ...edits import replace
+from ...edits import drop_argument, replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.loaders import loaders_with_workers
 from ...units import plural
 from ...workers import workers_bytes, workers_that_fit
 
+_OF_WORKERS = ("persistent_workers", "prefetch_factor", "multiprocessing_context", "timeout")
 _LOADER = "from torch.utils.data import DataLoader\n"
 
 
@@ -28,6 +29,12 @@ class LimitDataloaderWorkers(Fix):
             children_mib=1500,
             becomes={1: _LOADER + "loader = DataLoader(ds, batch_size=64, num_workers=3)"},
             says=("8", "num_workers"),
+        ),
+        Case(
+            _LOADER + "loader = DataLoader(ds, num_workers=2, persistent_workers=True, shuffle=True)",
+            "for x in loader: pass",
+            children_mib=1700,
+            becomes={1: _LOADER + "loader = DataLoader(ds, num_workers=0, shuffle=True)"},
         ),
         Case(
             _LOADER + "N_WORKERS = 4\ndef make(ds, workers=0):\n    return DataLoader(ds, num_workers=workers)",
@@ -55,7 +62,11 @@ class LimitDataloaderWorkers(Fix):
                 f"child processes held {size(held or 0)} at the end. The number is written in {where}."
             )
             title = f"{self.title}: {fewer} in place of {loader.workers}"
-            yield Proposal(replace(loader.number.scope, loader.number.node, str(fewer)), why, held, title)
+            edits = replace(loader.number.scope, loader.number.node, str(fewer))
+            if fewer == 0:  # these are for workers only
+                given = [one for one in _OF_WORKERS if loader.call.argument(one) is not None]
+                edits += tuple(one for name in given for one in drop_argument(loader.call, name))
+            yield Proposal(edits, why, held, title)
             return
 
     def is_cured(self, before: Death, after: Death) -> bool:

@@ -3,7 +3,7 @@ import ast
 from ...code.notebook import Notebook
 from ...edits import EditRefusedError, insert_before, replace
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
-from ...frameworks.keras import is_dataset, is_used, training_calls, written_number
+from ...frameworks.keras import is_dataset, is_used, known_as, training_calls, written_number
 from ...frameworks.sliced_arrays import copied_bytes, from_generator, slicing_calls
 from ...place import grew_in
 
@@ -147,29 +147,31 @@ def _by_rows(call: Call, death: Death) -> Proposal | None:
     if call.name != "fit" or len(given) != 2 or not all(isinstance(one, ast.Name) for one in given):
         return None
     copied = sum(one.bytes or 0 for one in values if one is not None and one.shape)
-    words = {word.arg for word in call.node.keywords}
-    if copied < _LARGE * missing or not call.is_written_out:
+    words, keras = {word.arg for word in call.node.keywords}, known_as(death.code)
+    if keras is None or copied < _LARGE * missing or not call.is_written_out:
         return None
     size_given = call.argument("batch_size")
     found = written_number(size_given, call.scope, death.code)
     rows = _ROWS if size_given is None else None if found is None else found[0]
     why = f"{quote(call.text)} copies {size(copied)} of arrays into TensorFlow, and the cell began with them in memory."
     if rows is None or words & _SAMPLE_WISE or len(call.node.args) > 2:
-        return Proposal((), why, min(copied, missing), snippet=_rows(given, call, _ROWS) + "\n\nmodel.fit(Rows())")
+        return Proposal(
+            (), why, min(copied, missing), snippet=_rows(given, call, _ROWS, keras) + "\n\nmodel.fit(Rows())"
+        )
     others = [word for word in call.node.keywords if word.arg != "batch_size"]
     kept = ", ".join(["Rows()", *(f"{word.arg}={call.scope.segment(word.value)}" for word in others)])
     try:
-        edits = insert_before(call.scope, call.statement, *_rows(given, call, rows).split("\n"), "")
+        edits = insert_before(call.scope, call.statement, *_rows(given, call, rows, keras).split("\n"), "")
     except EditRefusedError:
-        return Proposal((), why, min(copied, missing), snippet=_rows(given, call, rows))
+        return Proposal((), why, min(copied, missing), snippet=_rows(given, call, rows, keras))
     whole = replace(call.scope, call.node, f"{call.scope.segment(call.node.func)}({kept})")
     return Proposal(edits + whole, why, min(copied, missing))
 
 
-def _rows(given: list[ast.expr], call: Call, rows: int) -> str:
+def _rows(given: list[ast.expr], call: Call, rows: int, keras: str) -> str:
     x, y = (call.scope.segment(one) for one in given)
     return (
-        "class Rows(tf.keras.utils.Sequence):\n    def __len__(self):\n"
+        f"class Rows({keras}.utils.Sequence):\n    def __len__(self):\n"
         f"        return -(-len({x}) // {rows})\n\n    def __getitem__(self, i):\n"
         f"        rows = slice({rows} * i, {rows} * (i + 1))\n        return {x}[rows], {y}[rows]"
     )

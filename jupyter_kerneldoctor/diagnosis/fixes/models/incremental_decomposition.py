@@ -1,18 +1,22 @@
 import ast
 
 from ...calls import makers
-from ...edits import Changes, import_as, replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _SHARED = ("n_components", "whiten", "copy")  # parameters that both have
+_SNIPPET = (
+    "from sklearn.decomposition import IncrementalPCA\n\npca = IncrementalPCA(n_components={few})\n"
+    "for part in np.array_split({rows}, 20):  # each with at least {few} rows\n    pca.partial_fit(part)\n"
+    "Z = np.concatenate([pca.transform(part) for part in np.array_split({rows}, 20)])"
+)
 _PCA = "import numpy as np\nfrom sklearn import decomposition\nX = np.random.rand(60_000, 2_000)\n"
 
 
 class IncrementalDecomposition(Fix):
     """Work out the principal components batch by batch.
 
-    What it does: `PCA` centres a copy of all data and decomposes that. `IncrementalPCA` takes a batch of rows at a
-    time; together with `np.load(..., mmap_mode="r")` the data need not be in memory at all.
+    What it does: `PCA` centres a copy of all data and decomposes that. `IncrementalPCA.partial_fit` takes some rows at
+    a time; together with `np.load(..., mmap_mode="r")` the data need not be in memory at all.
 
     When it is offered: Memory ran out while a `PCA` of a given number of components was fitted, and a copy of the data
     is a good part of what was missing, where their shape is known.
@@ -26,14 +30,13 @@ class IncrementalDecomposition(Fix):
         Case(
             _PCA + "pca = decomposition.PCA(n_components=50)",
             "Z = pca.fit_transform(X)",
-            becomes={"PCA": "IncrementalPCA"},
             before_mib=1100,
-            says=("916 MiB",),
+            says=("916 MiB", "IncrementalPCA(n_components=50)", "np.array_split(X, 20)"),
         ),
         Case(
             "from sklearn.decomposition import PCA, IncrementalPCA\nfrom sklearn.pipeline import make_pipeline",
             "pipe = make_pipeline(PCA(20), model)\npipe.fit(X, y)",
-            becomes="pipe = make_pipeline(IncrementalPCA(20), model)\npipe.fit(X, y)",
+            says=("pca.partial_fit(part)",),
         ),
     ]
     SILENT = [
@@ -51,16 +54,9 @@ class IncrementalDecomposition(Fix):
                 continue
             value = death.values.of(data, used.scope) if (data := used.argument("X", 0)) is not None else None
             takes = None if value is None else value.bytes
-            function = made.node.func
-            imported: Changes = ()
-            if isinstance(function, ast.Attribute):
-                new = f"{made.scope.segment(function.value)}.IncrementalPCA"
-            else:
-                new, imported = import_as(made.scope, death.code, f"{made.name[:-3]}IncrementalPCA", "IncrementalPCA")
             copy = "" if takes is None else f" of {size(takes)}"
-            yield Proposal(
-                imported + replace(made.scope, function, new),
-                f"{quote(made.text)} centres a copy{copy} of all data and decomposes that. `IncrementalPCA` takes a "
-                "batch of rows at a time.",
-                missing if takes is None else takes,
-            )
+            why = f"{quote(made.text)} centres a copy{copy} of all data and decomposes that. `IncrementalPCA` can be "
+            why += "given some rows at a time: `partial_fit`. Its `fit` of all rows takes more than `PCA`."
+            rows = "X" if data is None else used.scope.segment(data)
+            snippet = _SNIPPET.format(rows=rows, few=made.scope.segment(given))
+            yield Proposal((), why, missing if takes is None else takes, snippet=snippet)

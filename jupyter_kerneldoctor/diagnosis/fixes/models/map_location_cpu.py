@@ -1,4 +1,9 @@
-from ...fix import Case, SetArgument
+import ast
+from collections.abc import Iterator
+
+from ...code.calls import last_name
+from ...code.trees import walk
+from ...fix import Call, Case, Death, SetArgument
 
 
 class MapLocationCpu(SetArgument):
@@ -20,7 +25,20 @@ class MapLocationCpu(SetArgument):
         Case("import torch", "net.load_state_dict(torch.load(path))", becomes={"path": 'path, map_location="cpu"'})
     ]
     SILENT = [
+        Case(
+            "import torch", "net = torch.load(path, weights_only=False)\ny = net(x.cuda())", line=1
+        ),  # it is the network
         Case("import torch", "torch.load(path, map_location=device)"),
         Case("import torch", "torch.load(path, 'cpu')"),
         Case("import pickle", "pickle.load(f)"),
     ]
+
+    def calls(self, death: Death) -> Iterator[Call]:
+        """Yield those of which a network, or an optimizer, gets its state: it copies that to where it is."""
+        for call in super().calls(death):
+            names = call.scope.assigned_by(call.node)
+            for taken in (one for one in call.scope.calls if last_name(one.func) == "load_state_dict"):
+                inside = [part for given in taken.args for part in walk(given)]
+                if call.node in inside or any(isinstance(one, ast.Name) and one.id in names for one in inside):
+                    yield call
+                    break

@@ -91,7 +91,9 @@ def _is_whole(call: Call) -> bool:
 def _grouped(call: Call) -> Changes:
     """Return the edit of `read(…).groupby(keys)[columns].sum()`, if that is what the call stands in."""
     found = grouped(call)
-    if found is None or not isinstance(call.node.func, ast.Attribute):
+    if (
+        found is None or not isinstance(call.node.func, ast.Attribute) or "category" in call.text
+    ):  # others in each chunk
         return ()
     scope, combined = call.scope, COMBINED_BY[found.reduction]
     rest = scope.segment(found.node).removeprefix(call.text)

@@ -1,5 +1,7 @@
 import ast
 
+from ...code.calls import last_name
+from ...code.notebook import Notebook
 from ...code.origins import Origins
 from ...edits import Changes, EditRefusedError, drop_argument, replace
 from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
@@ -47,6 +49,17 @@ class MemoryEfficientOptimizer(Fix):
         ),
     ]
     SILENT = [
+        *(
+            Case(
+                f"{_OPT}opt = torch.optim.Adam(net.parameters())\n{more}",
+                "net(x).mean().backward()\nopt.step()",
+                line=2,
+            )
+            for more in (
+                "s = torch.optim.lr_scheduler.OneCycleLR(opt, 1, 9)",
+                "opt.load_state_dict(torch.load('a.pt'))",
+            )
+        ),
         Case(_OPT + "opt = torch.optim.Adam(net.parameters())", "net(x).mean().backward()\nopt.step()", line=1),
         Case(  # each step leaves memory behind
             _OPT + "opt = torch.optim.Adam(net.parameters())\nseen = []",
@@ -73,6 +86,8 @@ class MemoryEfficientOptimizer(Fix):
                     kind = (name or "").removeprefix("torch.optim.")
                     if isinstance(made, ast.Call) and kind in _STATES and f"torch.optim.{kind}" == name:
                         call = Call(made, home, f"torch.optim.{kind}")
+                        if _counts_on_its_state(call, code):
+                            continue
                         many = "two numbers" if _STATES[kind] == 2 else "a number"
                         why = (
                             f"{quote(call.text)} keeps {many} more for each parameter, made by the first "
@@ -81,6 +96,20 @@ class MemoryEfficientOptimizer(Fix):
                         )
                         yield Proposal(_becomes_sgd(call, home, kind), why, death.memory.missing_bytes)
                         return
+
+
+def _counts_on_its_state(call: Call, code: Notebook) -> bool:
+    """Whether code needs what SGD does not have: a schedule of the momentum, a saved state, a number of Adam's own."""
+    names = call.scope.assigned_by(call.node)
+    restored = (one for scope in code.scopes_mentioning("load_state_dict") for one in scope.calls)
+    if any(
+        isinstance(one.func, ast.Attribute)
+        and one.func.attr == "load_state_dict"
+        and last_name(one.func.value) in names
+        for one in restored
+    ):
+        return True
+    return code.has_words("OneCycleLR", "CyclicLR", "exp_avg") or code.has_text("['betas']", '["betas"]', "'betas':")
 
 
 def _becomes_sgd(call: Call, home: Scope, kind: str) -> Changes:
