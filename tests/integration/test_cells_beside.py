@@ -27,7 +27,7 @@ def test_a_cell_that_ends_beside_another_does_not_end_that(kernel: LiveKernel) -
 def test_a_subshell_runs_cells_while_the_notebook_is_busy(kernel: LiveKernel) -> None:
     request = kernel.client.session.msg("create_subshell_request", {})
     kernel.client.control_channel.send(request)
-    subshell = kernel.client.control_channel.get_msg(timeout=10)["content"]["subshell_id"]
+    subshell = kernel.client.control_channel.get_msg(timeout=60)["content"]["subshell_id"]
     kernel.client.execute("import time\ntime.sleep(1.5)\n" + KILL)
     kernel.wait_recorded(lambda found: "time.sleep" in found.cells[-1].source)
     for source in ("x = 1", "x = 2"):

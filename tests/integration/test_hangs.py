@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = requires.linux
 
-PATIENCE_S = 40
+PATIENCE_S = 60
 
 STUCK = {
     "a lock taken twice": (

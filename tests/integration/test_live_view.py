@@ -40,7 +40,7 @@ def test_it_follows_the_cells_and_ends_with_its_output(living_kernel: LiveKernel
 
     told(living_kernel, comm_id, "gone")
     assert living_kernel.run(HOOKS).result == "[]"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while living_kernel.run(THREADS).result != "[]":
         assert time.monotonic() < deadline
 

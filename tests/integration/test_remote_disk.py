@@ -24,7 +24,7 @@ def test_a_kernel_starts_though_the_disk_does_not_answer(start_kernel: Callable[
     begun = time.monotonic()
     outcome = kernel.load()
 
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 60  # not for ever
     assert "has not answered" in outcome.stderr
     assert kernel.run("1 + 1").result == "2"
     assert "not recording" in kernel.run("%kerneldoctor status").stdout

@@ -86,7 +86,7 @@ def test_a_cell_that_works_is_never_stuck(start_kernel: Callable[..., LiveKernel
 
 
 def kernel_said(kernel: LiveKernel, true: Callable[[tuple[Stuck, ...]], bool]) -> Any:
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 60
     while True:
         recording = kernel.recording()
         if recording.stuck and true(recording.stuck):
@@ -172,7 +172,7 @@ def test_a_sidecar_that_does_not_listen_yet_is_not_ended_by_asking(tmp_path: Pat
 def asked_until(kernel: LiveKernel, true: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     kernel.sidecar_pid()
     store = Store(kernel.data_root)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         (recording_id, *_) = store.ids()
         document = inspect(store, recording_id, timeout_s=10)

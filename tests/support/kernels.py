@@ -112,7 +112,7 @@ class LiveKernel:
 
         A predicate may look at the last cell before there is one.
         """
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             found = self.recordings()
             with suppress(IndexError):
@@ -128,7 +128,7 @@ class LiveKernel:
 
     def wait_sidecar_gone(self) -> None:
         sidecar = self.wait_recorded(lambda recording: recording.sidecar is not None).sidecar
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         while is_alive(sidecar):
             assert time.monotonic() < deadline, "the sidecar still runs"
             time.sleep(0.02)

@@ -42,7 +42,7 @@ def die(cells: list[str], work: Path) -> list[Recording]:
         command = [sys.executable, "-c", _LAUNCHER, json.dumps(cells), str(work)]
         subprocess.run(command, cwd=work, env=environment, stdout=log, stderr=log, check=True, timeout=150)
     store = Store(work / "data")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while True:
         recordings = [store.open(recording_id) for recording_id in store.ids()]
         if all(recording.end for recording in recordings) or time.monotonic() > deadline:

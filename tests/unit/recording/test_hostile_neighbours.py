@@ -151,7 +151,7 @@ def test_what_is_no_file_holds_nobody_up(recording, tmp_path, monkeypatch, kind,
     prune(recording.parent, Policy())
     prune(recording.parent, NONE_KEPT)
 
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 30  # not for ever
 
 
 def test_a_file_without_end_is_read_up_to_a_bound(recording):

@@ -123,7 +123,7 @@ def test_links_and_pipes_are_not_followed(directory: Path, tmp_path: Path) -> No
     (directory / layout.ROW).unlink(missing_ok=True)
     os.mkfifo(directory / layout.ROW)
     assert rows(directory) == good
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30  # not for ever
 
 
 def test_it_makes_no_recording_younger(directory: Path) -> None:

@@ -47,8 +47,8 @@ def test_a_damaged_recording_is_nobodys_and_costs_no_time(tmp_path: Path) -> Non
     (directory / layout.JOURNAL).write_bytes(b"\x00\xff junk")
     begin = time.monotonic()
 
-    assert PostMortems(Store(tmp_path)).header(recording_id).kernel_id is None
-    assert time.monotonic() - begin < 1
+    assert PostMortems(Store(tmp_path)).header(recording_id, patience_s=60).kernel_id is None
+    assert time.monotonic() - begin < 30
 
 
 def test_damaged_recordings_that_name_a_living_recorder_cost_a_list_no_more_than_one_would(tmp_path: Path) -> None:

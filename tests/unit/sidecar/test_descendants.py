@@ -73,7 +73,7 @@ def test_memory_is_that_of_a_living_process_and_shared_pages_count_by_share(fami
     assert found.name.startswith("python")
     assert found.peak_bytes >= found.rss_bytes > proportional_bytes(process) > 0
     subprocess.run(["kill", "-9", str(grandchild)], check=True)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while memory(grandchild) is not None:
         assert time.monotonic() < deadline
         time.sleep(0.01)

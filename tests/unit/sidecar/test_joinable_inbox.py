@@ -55,7 +55,7 @@ def send(link, **event):
 
 
 def wait_for(look):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (seen := look()):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -98,7 +98,7 @@ def test_who_asks_while_the_layout_is_being_discovered_is_answered(
 
     monkeypatch.setattr(Stacks, "main", first_reading)
     stacks.heard({"event": "start", "runtime": runtime()}, 0.0)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while stacks.stacks is None:
         assert time.monotonic() < deadline, stacks._access
         time.sleep(0.02)

@@ -93,7 +93,7 @@ def test_nothing_is_run_for_a_process_that_sees_other_files(start, program):
 def ends(discovery):
     begun = time.monotonic()
     while not discovery.is_done:
-        assert time.monotonic() < begun + 5
+        assert time.monotonic() < begun + 60
         time.sleep(0.01)
         discovery.poll()
     return time.monotonic() - begun
@@ -101,7 +101,7 @@ def ends(discovery):
 
 @pytest.mark.parametrize(
     "child",
-    ["while true; do echo " + "x" * 1000 + "; done", "exec >/dev/null; sleep 60", "sleep 60"],
+    ["while true; do echo " + "x" * 1000 + "; done", "exec >/dev/null; sleep 300", "sleep 300"],
     ids=["talks without end", "closes and stays", "says nothing"],
 )
 def test_a_child_is_bounded_in_what_it_says_and_in_time(monkeypatch, child):
@@ -113,6 +113,6 @@ def test_a_child_is_bounded_in_what_it_says_and_in_time(monkeypatch, child):
     monkeypatch.setattr(discovery_process, "_fork", spawn)
     discovery = DiscoveryProcess(os.getpid())
 
-    assert ends(discovery) < 3
+    assert ends(discovery) < 30  # not for ever
     assert discovery.layout is None
     assert len(discovery.problem) < 1000

@@ -43,7 +43,7 @@ def ready():
 
 def learn(pid: int, interpreter: tuple[str, int, int] | None = None) -> DiscoveryProcess:
     discovery = DiscoveryProcess(pid, interpreter)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not discovery.is_done:
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -67,12 +67,10 @@ def layout(discovery_result: DiscoveryProcess) -> Layout:
 class Program:
     """A Python program that runs until the test is over."""
 
-    def __init__(self, source: str, layout: Layout, file: str = "program.py") -> None:
-        code = f"exec(compile({TELLS_WHERE + textwrap.dedent(source)!r}, {file!r}, 'exec'))"
-        self.process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.runtime = Runtime(*map(int, self.process.stdout.readline().split()))
-        self.pid = self.process.pid
+    def __init__(self, process: subprocess.Popen[str], layout: Layout) -> None:
+        assert process.stdout is not None
+        self.process, self.pid = process, process.pid
+        self.runtime = Runtime(*map(int, process.stdout.readline().split()))
         self.stacks = Stacks(self.pid, layout, self.runtime)
         self.reader = StackReader(Memory(self.pid), layout, self.runtime)
         wait_until(lambda: self.main()[0].function == "ready")
@@ -83,20 +81,21 @@ class Program:
 
 @pytest.fixture
 def start(layout: Layout) -> Iterator[Callable[..., Program]]:
-    started: list[Program] = []
+    started: list[subprocess.Popen[str]] = []
 
-    def run(source: str, **options: str) -> Program:
-        started.append(Program(source, layout, **options))
-        return started[-1]
+    def run(source: str, file: str = "program.py") -> Program:
+        code = f"exec(compile({TELLS_WHERE + textwrap.dedent(source)!r}, {file!r}, 'exec'))"
+        started.append(subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True))
+        return Program(started[-1], layout)
 
     yield run
-    for program in started:
-        program.process.kill()
-        program.process.wait()
+    for process in started:  # that which never became ready, too
+        process.kill()
+        process.wait()
 
 
 def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while True:
         try:
             if true():
