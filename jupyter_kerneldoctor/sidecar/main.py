@@ -20,9 +20,11 @@ def main(arguments: list[str]) -> None:
     """Watch one kernel until it ends: DIRECTORY SOCKET_FD [KERNEL_PIDFD]; or many: --shared SOCKET_FD."""
     os.umask(0o077)
     _ask_to_be_killed_last()
-    # What user code has blocked or ignored is inherited: without these no request would be heard, no child waited for.
+    # What user code has blocked or ignored is inherited: without these no request would be heard, no child waited for
+    # and none ended by its alarm.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for descriptor in arguments[1:]:  # no process that this one starts shares them (`stacks.discovery_process`)
         os.set_inheritable(int(descriptor), False)
     wanted = os.environ.pop(REPORT_FD_VARIABLE, None)
@@ -45,7 +47,6 @@ def main(arguments: list[str]) -> None:
 def _report(recording_id: str, descriptor: int) -> None:
     """Become the process that prints the report: this one is done, and has no room for the rules. Raises OSError."""
     os.dup2(descriptor, 1)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(_REPORT_S)  # a pipe that is full and that nobody reads would keep it for ever
     command = ["-m", "jupyter_kerneldoctor", "report", recording_id, "--if-died"]
     os.execv(sys.executable, [sys.executable, *command])  # noqa: S606 - it is our own

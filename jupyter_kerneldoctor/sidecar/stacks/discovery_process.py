@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .privileges import File
 
 _PATIENCE_S = 10.0
+_OUTLIVES_S = 20
+"""A child ends then by itself: nobody else ends it where the sidecar is killed meanwhile."""
 _HIGHEST = 1 << 16  # Linux closes such a range with one call; the sidecar has some dozens open
 
 _OLDEST = (3, 11)
@@ -35,9 +37,11 @@ class DiscoveryProcess:
     def __init__(self, pid: int, interpreter: File | None = None, *, executes: bool = False) -> None:
         """Start it for the process `pid`; `interpreter` is the file that process was started with, if known.
 
-        With `executes`, the child executes Python in any case: a fork of a process with threads may do nothing else.
+        With `executes`, or where this process has threads, the child executes Python in any case: a fork of such a
+        process may do nothing else, as it could wait for ever for what another thread held, such as an import.
         Raises OSError when no child can be started, UnexpectedLayoutError when the interpreter may not be run.
         """
+        executes = executes or len(os.listdir("/proc/self/task")) > 1
         is_own = os.path.samestat(os.stat("/proc/self/exe"), os.stat(f"/proc/{pid}/exe"))
         program = None if is_own else open_interpreter(pid, interpreter)
         ours, theirs = os.pipe()
@@ -118,6 +122,7 @@ def _fork(theirs: int) -> int:
     child = os.fork()
     if child == 0:
         try:
+            signal.alarm(_OUTLIVES_S)
             # With a copy of the socket open here, the kernel would not notice that its sidecar is gone.
             os.closerange(0, theirs)
             os.closerange(theirs + 1, _HIGHEST)
@@ -132,6 +137,7 @@ def _fork_and_execute(path: str, theirs: int, program: int | None = None) -> int
     child = os.fork()
     if child == 0:
         try:
+            signal.alarm(_OUTLIVES_S)
             os.dup2(theirs, 1)
             os.execve(path if program is None else f"/proc/self/fd/{program}", *_command(path))  # noqa: S606 - no shell
         finally:

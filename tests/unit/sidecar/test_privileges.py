@@ -1,8 +1,11 @@
 """Which program the sidecar runs to learn the layout of an interpreter: none that somebody else could have made."""
 
+import importlib
 import os
 import shutil
 import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -101,7 +104,7 @@ def ends(discovery):
 
 @pytest.mark.parametrize(
     "child",
-    ["while true; do echo " + "x" * 1000 + "; done", "exec >/dev/null; sleep 300", "sleep 300"],
+    ["while true; do echo " + "x" * 1000 + "; done", "exec >/dev/null; exec sleep 300", "exec sleep 300"],
     ids=["talks without end", "closes and stays", "says nothing"],
 )
 def test_a_child_is_bounded_in_what_it_says_and_in_time(monkeypatch, child):
@@ -110,9 +113,44 @@ def test_a_child_is_bounded_in_what_it_says_and_in_time(monkeypatch, child):
     def spawn(theirs):
         return os.posix_spawn("/bin/sh", ["sh", "-c", child], {}, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])
 
-    monkeypatch.setattr(discovery_process, "_fork", spawn)
-    discovery = DiscoveryProcess(os.getpid())
+    monkeypatch.setattr(discovery_process, "_fork_and_execute", lambda _path, theirs: spawn(theirs))
+    discovery = DiscoveryProcess(os.getpid(), executes=True)
 
     assert ends(discovery) < 30  # not for ever
     assert discovery.layout is None
     assert len(discovery.problem) < 1000
+
+
+def test_what_another_thread_imports_does_not_stop_it(monkeypatch):
+    """As the driver's library is imported beside it where there is a card: a fork would wait for that for ever."""
+    name = "jupyter_kerneldoctor.sidecar.stacks.relocation"
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    lock, begun, over = importlib._bootstrap._get_module_lock(name), threading.Event(), threading.Event()
+
+    def imports():
+        lock.acquire()
+        begun.set()
+        over.wait()
+        lock.release()
+
+    thread = threading.Thread(target=imports)
+    thread.start()
+    begun.wait()
+    discovery = DiscoveryProcess(os.getpid())
+    ends(discovery)
+    over.set()
+    thread.join()
+
+    assert discovery.layout is not None, discovery.problem
+
+
+def test_a_child_whose_sidecar_is_gone_ends_by_itself(monkeypatch):
+    monkeypatch.setattr(discovery_process, "_OUTLIVES_S", 1)
+    monkeypatch.setattr(discovery_process, "discovery_result", lambda: time.sleep(300))
+    ours, theirs = os.pipe()
+
+    child = discovery_process._fork(theirs)
+
+    assert os.waitpid(child, 0)[0] == child  # or the time for this test is over
+    os.close(ours)
+    os.close(theirs)
