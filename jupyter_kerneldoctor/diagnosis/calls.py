@@ -113,6 +113,12 @@ def ran_in(death: Death, *parts: str) -> bool:
     return any(part in frame.file for frame in frames for part in parts)
 
 
+def ran_in_function(death: Death, *functions: str) -> bool:
+    """Whether the last stack went through a function of one of these names."""
+    frames = death.last_stack.frames if death.last_stack is not None else ()
+    return any(frame.function.rpartition(".")[2] in functions for frame in frames)
+
+
 def makers(death: Death, *functions: str) -> Iterator[tuple[Call, Call]]:
     """Yield the calls of these classes whose objects a running `fit`, `transform` or the like uses, and the use.
 

@@ -55,7 +55,8 @@ _SEARCH = Less(
 )
 _HOOK = Less(
     "handle = {register}\n...\nhandle.remove()  # when you have looked: or it is called in each later pass\n\n"
-    "{plain}.clear()  # before each pass, where the hook is needed: only the newest is kept",
+    "{plain}.clear()  # before each pass, where the hook is needed: only the newest is kept\n"
+    "small = {out}.mean((2, 3))  # where maps of all batches are needed: a number for each channel",
     "Remove the hook when it has done its work: handle.remove()",
     "A hook that stays registered puts something into it each time that the network is called.",
 )
@@ -87,8 +88,10 @@ def less_of_the_loop(kept: Iterable[Store], code: Notebook) -> Less | None:
 def less_of_a_hook(name: str, code: Notebook) -> Less | None:
     """Return how a container does not get longer that a hook fills which nothing removes."""
     for call, scope, hook in lasting_hooks(code):
-        if any(one.container.rpartition(".")[2] == name.rpartition(".")[2] for one in stores(hook)):
-            return _filled(_HOOK, register=" ".join(scope.segment(call).split()), plain=name)
+        for one in stores(hook):
+            if one.container.rpartition(".")[2] == name.rpartition(".")[2] and one.values:
+                registered = " ".join(scope.segment(call).split())
+                return _filled(_HOOK, register=registered, plain=name, out=_text(one, one.values[-1]))
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..code.notebook import Notebook
 from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
-from ..code.stores import Store
+from ..code.stores import Store, container_name
 from ..code.trees import walk
 from ..postmortem import Grown
 from .kept_rows import Less
@@ -17,9 +17,9 @@ _GRADIENTS = re.compile(r"\.gradient\(|autograd\.grad\(|\bgrads?\b|gradients")
 _MODELS = re.compile(r"torch\.optim|keras.{0,99}?(Sequential|Model)$|state_dict|deepcopy")
 _SCORES = re.compile("logit|prob|score|pred")
 _FORMS = {
-    "torch": ("mean().item()", ".detach().cpu().numpy()"),
-    "tensorflow": ("numpy().mean()", ".numpy()"),
-    "numpy": ("mean()", ""),
+    "torch": ("mean().item()", ".detach().cpu().numpy()", "byte()"),
+    "tensorflow": ("numpy().mean()", ".numpy()", "numpy().astype('uint8')"),
+    "numpy": ("mean()", "", "astype('uint8')"),
 }
 _SUMS = "Their mean needs only their sum, which is as large as those of one step."
 _SUM = (
@@ -32,9 +32,17 @@ _ARRAYS = (
     "the values to a file, which `mmap_mode='r'` opens without reading it."
 )
 _SMALLER = (
-    "small = {value}.{number}  # keep this in {plain}, or .argmax(-1), or as float16\n\n"
+    "small = {value}.{number}  # keep this in {plain}, or .argmax(-1), or as float16\n"
+    "few = ({value} * 255).{byte}  # pictures: a byte for a dot, and only if len({plain}) < 20\n\n"
     "# or a file for each round, which np.load(..., mmap_mode='r') opens:\n"
     "np.save(f'part-{{i}}.npy', {value}{array})  # i: the number of the round"
+)
+_SCORED = Less(
+    "value = {metric}(labels, scores)  # of each batch or picture by itself: keep this number, and take their mean\n\n"
+    "counts = np.zeros((2, 256), 'int64')  # or of all: how many scores of each class fall into each of 256 bins\n"
+    "np.add.at(counts, (labels, (scores * 255).astype(int)), 1)  # in the loop: 4 KB, however many come",
+    "Score each batch by itself, or count the scores in bins",
+    "All scores are kept, to be scored together. A mean over batches, or counts in bins, say nearly the same.",
 )
 _MADE = "yield {value}  # no list: each is made when it is needed, batch by batch; or in a Dataset's __getitem__\n\n"
 _ENTRIES = "Keep the numbers and classes of each round; networks, optimizers and what a network gave belong in files."
@@ -46,6 +54,8 @@ _LARGE = (
 
 def less_of_tensors(kept: Sequence[Store], container: Grown, code: Notebook) -> Less | None:
     """Return how less is kept of tensors, arrays and networks; None where none are put in."""
+    if (metric := _metric(container.name, code)) is not None:
+        return _SCORED._replace(code=_SCORED.code.format(metric=metric))
     single = next((one for one in kept if len(one.values) == 1), None)
     if single is not None and _is_gradients(single, container):
         value = single.scope.segment(single.values[0])
@@ -56,6 +66,15 @@ def less_of_tensors(kept: Sequence[Store], container: Grown, code: Notebook) -> 
             return Less(own + _SMALLER.format(plain=container.name, **names), told=_ARRAYS)
     entries = (_smaller_entry(store, Tensors(code)) for store in kept)
     return next((Less(one, told=_ENTRIES) for one in entries if one is not None), None)
+
+
+def _metric(name: str, code: Notebook) -> str | None:
+    """Return the metric of scikit-learn that is given the scores of a list, all at once."""
+    for call in code.calls("sklearn.metrics.*"):
+        words = {container_name(one) for given in call.node.args for one in walk(given) if isinstance(one, ast.Name)}
+        if name in words:
+            return call.scope.segment(call.node.func)
+    return None
 
 
 def _is_made_here(store: Store, code: Notebook) -> bool:
@@ -77,14 +96,17 @@ def _array(store: Store, container: Grown, code: Notebook) -> dict[str, str] | N
     if len(store.values) != 1:
         return None
     value = store.values[0]
+    if isinstance(value, ast.Tuple | ast.List):  # the first tensor stands for all
+        found = (one for one in value.elts if tensors.kind(one, store.scope) in (Kind.TENSOR, Kind.GRAPH))
+        value = next(found, value)
     is_copy = any(getattr(one, "attr", "") in ("detach", "clone") for one in walk(value))
     is_tensor = is_copy or tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
     of_torch = tensors.in_use and is_tensor
     if not (of_torch or package in _FORMS) or not isinstance(value, ast.Name | ast.Attribute | ast.Call):
         return None
-    text, (number, array) = store.scope.segment(value), _FORMS["torch" if of_torch else package]
+    text, (number, array, byte) = store.scope.segment(value), _FORMS["torch" if of_torch else package]
     array = array.removeprefix(".detach()") if ".detach()" in text else array
-    return {"value": text, "number": number, "array": array}
+    return {"value": text, "number": number, "array": array, "byte": byte}
 
 
 def _smaller_entry(store: Store, tensors: Tensors) -> str | None:

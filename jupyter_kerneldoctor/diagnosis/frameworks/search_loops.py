@@ -16,21 +16,21 @@ def models_kept(store: Store, loop: ast.For, code: Notebook) -> Iterator[ast.Nam
     """Yield the models among the values of a store that were made and trained in this round."""
     inside = {id(one) for one in store.scope.inside(loop)}
     trained = {word for one in store.scope.calls if id(one) in inside and (word := _trained(one))}
-    for name in (one for value in store.values for one in _kept(value)):
+    for name in (one for value in store.values for one in kept_names(value)):
         bound = code.lookup(name.id, store.scope, name)
         is_new = bound is not None and id(bound.value) in inside and isinstance(bound.value, ast.Call)
         if is_new and (name.id in trained or Tensors(code).kind(name, store.scope) is Kind.MODULE):
             yield name
 
 
-def _kept(value: ast.expr) -> Iterator[ast.Name]:
+def kept_names(value: ast.expr) -> Iterator[ast.Name]:
     """Yield the names that are kept as they are: of a list, a tuple or a dict, not what is called with them."""
     match value:
         case ast.Name():
             yield value
         case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
             for one in parts:
-                yield from _kept(one)
+                yield from kept_names(one)
 
 
 def _trained(call: ast.Call) -> str | None:

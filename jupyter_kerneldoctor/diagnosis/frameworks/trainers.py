@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from ..code.notebook import Call, Notebook
 
-_TRAINERS = ("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer")
+TRAINERS = ("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer")
+EVALUATIONS = ("evaluation_loop", "prediction_loop")
+"""Methods of a trainer in which `train` evaluates, too."""
 _SETTINGS = ("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments", "trl.SFTConfig")
 
 
 def trainer_settings(code: Notebook, *methods: str) -> Iterator[Call]:
     """Yield the newest settings of a trainer, where one of its methods runs: `train`, `evaluate`, `predict`."""
     runs = any(getattr(one.func, "attr", "") in methods for scope in code.running for one in scope.calls)
-    if runs and any(code.calls(*_TRAINERS)):
+    if runs and any(code.calls(*TRAINERS)):
         yield from list(code.calls(*_SETTINGS))[:1]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
+from ..frameworks.torch import Kind, Tensors
 from ..workers import workers_bytes
 from .way import LesserWay, Test, is_gathered, is_made_by, is_method_of, names, owner_of
 
@@ -66,6 +67,10 @@ def _fetched(call: Call, death: Death) -> bool | Mapping[str, str]:
     is_used = isinstance(owner, ast.Name) and any(one.id == owner.id for one in later)
     closes = any(isinstance(one.func, ast.Attribute) and one.func.attr == "close" for one in call.scope.calls)
     return True if is_used or closes or death.code.imports("duckdb") else {"cursor": owner_of(call)}
+
+
+def _is_network(call: Call, death: Death) -> bool:
+    return any(Tensors(death.code).kind(one, call.scope) is Kind.MODULE for one in call.node.args[:1])
 
 
 WAYS = (
@@ -162,7 +167,7 @@ WAYS = (
         "changed = {{**{a0}, 'key': new}}  # the rest is shared\n\n"
         "with open('state.pickle', 'wb') as file:\n    pickle.dump({a0}, file, protocol=5)  # straight into a file",
         Case("import copy", "new = copy.deepcopy(state)"),
-        lambda call, _death: "state_dict(" not in call.text,
+        lambda call, death: "state_dict(" not in call.text and not _is_network(call, death),
     ),
     LesserWay(
         ("csv.reader", "csv.DictReader"),

@@ -13,16 +13,17 @@ from ..death import Death
 from ..frameworks.torch import Kind, Tensors
 from .way import LesserWay, made_by
 
-_CURVES = ("AUROC", "AveragePrecision", "PrecisionRecallCurve", "ROC", "CatMetric")
 _BEAMS, _FEW_BEAMS = ("num_beams", "num_return_sequences"), 8
 
 
-def _keeps_all(call: Call, death: Death) -> bool:
-    """Whether a metric of torchmetrics is brought up to date that keeps all scores: no thresholds are given."""
-    function = call.node.func
-    owner = function.value if isinstance(function, ast.Attribute) else function
-    names = [one for one in made_by(owner, call, death) if one.startswith(("torchmetrics.", "torcheval."))]
-    return any(one.endswith(_CURVES) for one in names) and not death.code.has_text("thresholds=")
+def _is_recorded(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
+    """Name the profiler that records each operation of all steps: no `schedule` is given."""
+    for made in death.code.running.calls("torch.profiler.profile", "torch.autograd.profiler.profile"):
+        opened = isinstance(made.statement, ast.With) and made.is_written_out and made.argument("schedule") is None
+        if opened and death.growth.goes_on and death.code.imports("torch"):
+            is_new = made.name == "torch.profiler.profile"
+            return {"profile": made.scope.segment(made.node.func) if is_new else "torch.profiler.profile"}
+    return False
 
 
 def _has_many_beams(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
@@ -46,21 +47,6 @@ def _is_feature_pipeline(call: Call, death: Death) -> bool:
         one.node.args and getattr(one.node.args[0], "value", "") == "feature-extraction"
         for one in death.code.calls("transformers.pipeline")
     )
-
-
-def _draws_rows(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
-    """Whether random numbers are drawn for many rows, which a loop takes one by one: `noise[j]`."""
-    if len(call.node.args) != 2 or not isinstance(call.statement, ast.Assign):
-        return False
-    names = call.scope.assigned_by(call.node)
-    for node in call.scope.nodes:
-        match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=at)) if (
-                name in names and call.scope.loops_around(node)
-            ):
-                rows, columns = map(call.scope.segment, call.node.args)
-                return {"noise": name, "j": at, "rows": rows, "columns": columns}
-    return False
 
 
 def _of_a_data_set(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -103,17 +89,25 @@ def _samples_many(call: Call, death: Death) -> bool | Mapping[str, str]:
 
 WAYS = (
     LesserWay(
-        (".update", ".compute", ".()"),
-        "Count the scores in bins as they come: thresholds=200",
-        "keeps each score and each target until `compute()`.",
-        "metric = BinaryAUROC(thresholds=200)  # counts in 200 bins: always the same memory\n\n"
-        "# or of each picture by itself: metric.compute(), then metric.reset()",
+        (".step", ".backward", ".()"),
+        "Record a few steps, not all of them: schedule(wait, warmup, active)",
+        "runs below a profiler that notes every operation of every step until the end.",
+        "schedule = torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=1)\n"
+        "with {profile}(schedule=schedule) as prof:  # with your other arguments\n    for batch in loader:\n"
+        "        ...  # the step\n        prof.step()  # behind each: three steps are recorded, the others are not",
         Case(
-            "import torch\nfrom torchmetrics.classification import BinaryAUROC\nauroc = BinaryAUROC()",
-            "for x, y in xs:\n    auroc.update(net(x), y)",
-            line=2,
+            "import torch\nfrom torch.profiler import profile",
+            "with profile(record_shapes=True) as p:\n    for x in xs:\n        net(x).mean().backward()",
+            line=3,
+            says=("with profile(schedule=schedule)", "prof.step()"),
         ),
-        _keeps_all,
+        _is_recorded,
+        silent=(
+            Case(
+                "import torch\nfrom torch.profiler import profile",
+                "with profile(schedule=few) as p:\n    for x in xs:\n        net(x).mean().backward()",
+            ),
+        ),
     ),
     LesserWay(
         (".generate",),
@@ -137,23 +131,6 @@ WAYS = (
             "outs = extract(texts)",
         ),
         _is_feature_pipeline,
-    ),
-    LesserWay(
-        ("torch.randn", "torch.rand"),
-        "Draw each row when it is needed, from a number of its own: a seed",
-        "draws the numbers of all rows at once, and a loop takes one row after the other.",
-        "def draw({j}):  # the same numbers for the same {j}, whenever they are asked for\n"
-        "    return torch.randn({columns}, generator=torch.Generator().manual_seed({j}))\n\n"
-        "update = torch.zeros({columns})\n"
-        "for {j} in range({rows}):  # in place of {noise}[{j}], and of a product with {noise}\n"
-        "    update += weight[{j}] * draw({j})",
-        Case(
-            "import torch",
-            "noise = torch.randn(npop, w.numel())\nfor j in range(npop):\n    r[j] = score(w + noise[j])",
-            line=1,
-            says=("torch.randn(w.numel(), generator=", "range(npop)", "in place of noise[j]"),
-        ),
-        _draws_rows,
     ),
     LesserWay(
         ("torch.stack", "torch.cat"),

@@ -2,11 +2,13 @@
 
 import ast
 
+from ..calls import ran_in_function
 from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import unparse
 from ..death import Death
+from ..frameworks.trainers import EVALUATIONS, TRAINERS
 from .conditions import both
 from .way import LesserWay, called_object, is_made_by, made_by
 
@@ -190,13 +192,13 @@ WAYS = (
         is_made_by(*(f"datasets.{name}" for name in ("load_dataset", "load_from_disk", "Dataset.from_dict"))),
     ),
     LesserWay(
-        (".evaluate", ".predict"),
+        (".evaluate", ".predict", ".train"),
         "Keep of each batch only what the metric needs: preprocess_logits_for_metrics",
         "keeps the logits of all batches for `compute_metrics`.",
         "trainer = Trainer(..., preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1))\n"
         "# compute_metrics then gets the classes in place of the logits",
         Case("from transformers import Trainer\nt = Trainer(m, args)", "t.evaluate()"),
-        is_made_by("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"),
+        both(is_made_by(*TRAINERS), lambda call, death: call.name != ".train" or ran_in_function(death, *EVALUATIONS)),
     ),
     LesserWay(
         (".predict",),

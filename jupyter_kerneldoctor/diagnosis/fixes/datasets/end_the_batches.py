@@ -63,6 +63,11 @@ class EndTheBatches(Fix):
             "for x in ds: kept.append(x)",
             says=("for x in ds.take(100):",),
         ),
+        Case(
+            _GEN,
+            _KEEP.format("source.flow(X, y, batch_size=32)"),
+            says=("batches = source.flow(X, y, batch_size=32)", "islice(batches, len(batches))"),
+        ),
         Case(_OWN, "for i, x in enumerate(rows()):\n    kept.append(x)", says=("islice(rows(), 100)",)),
     ]
     SILENT = [
@@ -147,7 +152,7 @@ def _without_end(given: ast.expr, scope: Scope, death: Death) -> str | None:
                 return "for {targets} in {given}.take(100):  # so many batches\n    ..."
             case ast.Call(func=ast.Attribute(attr=name)) if name in _OF_KERAS:
                 of_keras = any(map(code.imports, ("keras", "tensorflow"))) and _are_all_of_keras(given, scope, death)
-                return "" if of_keras and isinstance(given, ast.Name | ast.Attribute) else None
+                return None if not of_keras else "" if isinstance(given, ast.Name | ast.Attribute) else _COUNTED
     return None
 
 
@@ -161,4 +166,8 @@ def _are_all_of_keras(given: ast.expr, scope: Scope, death: Death) -> bool:
     return all(isinstance(one, ast.Name | ast.Attribute) or one in known for one, _ in found)
 
 
+_COUNTED = (
+    "from itertools import islice\n\nbatches = {given}\n"
+    "for {targets} in islice(batches, len(batches)):  # each row once; more for more variants of it\n    ..."
+)
 _SOME = "from itertools import islice\n\nfor {targets} in islice({given}, 100):  # so many items\n    ..."

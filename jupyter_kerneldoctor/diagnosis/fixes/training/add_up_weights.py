@@ -28,7 +28,8 @@ _ARRAYS = (
 )
 _FILES = (
     "torch.save({value}, f'model-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
-    "{owner}.load_state_dict(torch.load(f'model-{{i}}.pt'))  # one at a time, where it is needed"
+    "{owner}.load_state_dict(torch.load(f'model-{{i}}.pt'))  # one at a time, where it is needed\n"
+    "torch.save({value}, 'best.pt')  # or this alone, whenever the score is the best so far"
 )
 _VALUES = (
     "torch.save({value}, f'weights-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
@@ -97,10 +98,9 @@ class AddUpWeights(Fix):
         one = death.growth.container
         if one is None or one.with_graph or not death.memory.grew_here:
             return
+        name = one.name.partition("[")[0].rpartition(".")[2]  # of `log["models"]`, too
         for store in stores(death.code.running):
-            value = (
-                _weights(store, death) if store.container.rpartition(".")[2] == one.name.rpartition(".")[2] else None
-            )
+            value = _weights(store, death) if store.container.rpartition(".")[2] == name else None
             if value is None:
                 continue
             grew, title = one.grew_bytes or one.bytes, None

@@ -1,8 +1,8 @@
 import ast
 
-from ...code.trees import walk
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.keras import is_used, known_as
+from ...frameworks.search_loops import kept_names
 
 _BUILT = ("Sequential", "Model", "Functional")
 _BUILD = "from tensorflow import keras\ndef build(n):\n    return keras.Sequential([keras.layers.Dense(n)])\n"
@@ -35,7 +35,8 @@ class ClearSessionInModelLoop(Fix):
     causes = OUT_OF_MEMORY
 
     FIRES = [
-        Case(_BUILD, _LOOP, says=("`m = build(n)`", "one_round", "history.history", "keras.backend.clear_session()"))
+        Case(_BUILD, _LOOP, says=("`m = build(n)`", "one_round", "history.history", "keras.backend.clear_session()")),
+        Case(_BUILD, _LOOP + "\n    scores.append(evaluated(m, x))", says=("one_round",)),
     ]
     SILENT = [
         Case(_BUILD, "m = build(9)\nfor epoch in range(9):\n    m.fit(x, y)"),
@@ -68,7 +69,7 @@ class ClearSessionInModelLoop(Fix):
 def _keeps(call: ast.Call, model: str) -> bool:
     """Whether a call puts the model itself into a list."""
     return getattr(call.func, "attr", "") == "append" and any(
-        isinstance(one, ast.Name) and one.id == model for given in call.args for one in walk(given)
+        one.id == model for given in call.args for one in kept_names(given)
     )
 
 

@@ -76,7 +76,7 @@ class KeepFewerSteps(Fix):
             "not with the batch. A number of each step takes next to nothing."
         )
         value = f"({text})" if isinstance(found[0].value, ast.BinOp) else text
-        snippet = f"{_owner(found[0])}.append({value}.mean().item())"
+        snippet = f"{_owner(found[0])}.append({value}.mean().item())  # or one sum: total = total + {value}"
         if _SCORES.search(text):
             snippet += f"\n{_owner(found[0])}.append({value}.argmax(1))  # or the class of the highest score"
         statements = {one.scope.tree.statements[one.value]: one for one in found}

@@ -1,13 +1,19 @@
 import ast
 
+from jupyter_kerneldoctor.recording.events import Stack
+
+from ...calls import ran_in_function
 from ...code.trees import walk
 from ...edits import Changes, replace, set_argument
+from ...examples.stuck import frame, own_frame, thread
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
+from ...frameworks.trainers import EVALUATIONS
 
 _TRAINERS = ("transformers.Trainer", "transformers.Seq2SeqTrainer")
 _RUNS = ("evaluate", "predict")
 _CLASSES = "lambda logits, labels: (logits[0] if isinstance(logits, tuple) else logits).argmax(-1)"
 _METRICS = "import numpy as np\ndef score(p):\n    logits, labels = p\n    return {{'acc': ({} == labels).mean()}}"
+_EVALUATES = frame("transformers/trainer.py", "evaluation_loop", library=True)
 _TRAINER = "from transformers import Trainer\ntrainer = Trainer(model, args, eval_dataset=ds, compute_metrics=score{})"
 
 
@@ -18,8 +24,8 @@ class PreprocessLogits(Fix):
     each word of the vocabulary and each token. Where the metrics only take the class of the highest, the edit does
     that for each batch, by `preprocess_logits_for_metrics`.
 
-    When it is offered: Memory ran out in `evaluate` or `predict`, and all that `compute_metrics` does with the logits
-    is `argmax` over the last axis.
+    When it is offered: Memory ran out in `evaluate`, `predict` or the evaluation within `train`, and all that
+    `compute_metrics` does with the logits is `argmax` over the last axis.
 
     What it costs: Nothing. Where two logits are equal, PyTorch may take the other class than NumPy.
     """
@@ -40,9 +46,20 @@ class PreprocessLogits(Fix):
                 2: _TRAINER.format(f", preprocess_logits_for_metrics={_CLASSES}"),
             },
             says=("compute_metrics",),
-        )
+        ),
+        Case(  # after each epoch
+            _METRICS.format("np.argmax(logits, axis=-1)"),
+            _TRAINER.format(""),
+            "trainer.train()",
+            stacks=[Stack(-0.1, "busy", (thread(_EVALUATES, own_frame("trainer.train()", 1)),))],
+            becomes={
+                1: _METRICS.format("logits"),
+                2: _TRAINER.format(f", preprocess_logits_for_metrics={_CLASSES}"),
+            },
+        ),
     ]
     SILENT = [
+        Case(_METRICS.format("np.argmax(logits, axis=-1)"), _TRAINER.format(""), "trainer.train()"),
         Case(_METRICS.format("softmax(logits)"), _TRAINER.format(""), "trainer.evaluate()"),
         Case(_METRICS.format("np.argmax(logits, axis=-1)"), _TRAINER.format(""), "trainer.save_model()"),
         Case(
@@ -58,7 +75,9 @@ class PreprocessLogits(Fix):
     ]
 
     def propose(self, death: Death) -> Proposals:
-        runs = [one for scope in death.code.running for one in scope.calls if getattr(one.func, "attr", "") in _RUNS]
+        of_train = ("train",) if ran_in_function(death, *EVALUATIONS) else ()
+        called = {getattr(one.func, "attr", "") for scope in death.code.running for one in scope.calls}
+        runs = called & {*_RUNS, *of_train}
         for trainer in death.code.calls(*_TRAINERS) if runs and death.memory.grew_here else ():
             metrics = trainer.argument("compute_metrics")
             made = None if metrics is None else death.code.definition(metrics, trainer.scope)

@@ -14,7 +14,8 @@ class ScoresInBins(Fix):
     What it does: For an exact curve `torchmetrics` keeps each score and each label until `compute()`. With
     `thresholds=200` it keeps counts for 200 thresholds, however many scores come.
 
-    When it is offered: Memory ran out little by little while a loop fed such a metric without `thresholds`.
+    When it is offered: Memory ran out little by little while a loop fed such a metric without `thresholds`, or in its
+    `compute()`.
 
     What it costs: The area is that of a curve through 200 points, which is very near the exact one.
     """
@@ -23,6 +24,13 @@ class ScoresInBins(Fix):
 
     FIRES = [
         Case(_OWN.format(""), _UPDATE, says=("MultilabelAveragePrecision(", "thresholds=200", "reset()")),
+        Case(
+            _OWN.format(""),
+            "for sound, tags in clips:\n    labels(net(sound), tags)\nlabels.compute()",
+            growth="jump",
+            line=3,
+            says=("thresholds=200",),
+        ),
     ]
     SILENT = [
         Case(_OWN.format(", thresholds=100"), _UPDATE),
@@ -33,16 +41,18 @@ class ScoresInBins(Fix):
 
     def propose(self, death: Death) -> Proposals:
         is_fed = made("torchmetrics", *_METRICS, told=without("thresholds"))
-        for scope in death.code.running if death.memory.grew_here and death.growth.goes_on else ():
+        for scope in death.code.running if death.memory.grew_here else ():
             for node in scope.calls:
-                call = Call(node, scope, ".()" if last_name(node.func) != "update" else ".update")
-                if not scope.loops_around(node) or is_fed(call, death) is False:
+                word = last_name(node.func)
+                call = Call(node, scope, f".{word}" if word in ("update", "compute") else ".()")
+                is_asked = word == "compute" and death.was_running(node, scope)
+                if not (is_asked or (death.growth.goes_on and scope.loops_around(node))) or not is_fed(call, death):
                     continue
-                owner = scope.segment(node.func).removesuffix(".update")
+                owner = scope.segment(node.func).removesuffix(call.name)
                 yield Proposal(
                     (),
                     f"{quote(call.text)} keeps each score and each label until `compute()`: it needs their order.",
-                    death.memory.ramp_bytes,
+                    death.memory.missing_bytes,
                     snippet=f"{owner} = {_made_by(call, death)}(..., thresholds=200)  # with your other arguments\n"
                     f"{owner}.reset()  # after each epoch, when `compute()` was called",
                 )
