@@ -94,7 +94,7 @@ def assert_cause(answer: PostMortem, cause: str, line: int | None = None, at_lea
 
 def ended(store: Store) -> Recording:
     """The only recording there is, once it has an end."""
-    for _ in range(500):
+    for _ in range(3000):
         found = [store.open(recording_id) for recording_id in store.ids()]
         if found and found[0].end is not None:
             return found[0]

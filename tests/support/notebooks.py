@@ -83,7 +83,7 @@ class Notebook:
 
     async def recorded(self, predicate: Callable[[Recording], Any]) -> Recording:
         """Wait for a recording that is as the predicate says. It may look at what is not there yet."""
-        for _ in range(400):
+        for _ in range(1200):
             found = self.recordings()
             with suppress(IndexError, AttributeError):
                 for recording in found:

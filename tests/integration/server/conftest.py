@@ -48,7 +48,7 @@ def settled_at_the_end(jp_serverapp, jp_asyncio_loop):
     manager = jp_serverapp.kernel_manager
 
     async def settled(kernel_id):
-        for _ in range(400):
+        for _ in range(1200):
             kernel = manager.get_kernel(kernel_id) if kernel_id in manager else None
             if kernel is None or (kernel.ready.done() and await kernel.is_alive()):
                 return
@@ -117,7 +117,7 @@ def recorded():
     """Wait for a recording that is as the predicate says. It may look at what is not there yet."""
 
     async def found(predicate):
-        for _ in range(400):
+        for _ in range(1200):
             recordings = [Store().open(recording_id) for recording_id in Store().ids()]
             with suppress(AttributeError):
                 for recording in recordings:

@@ -75,14 +75,14 @@ class Kernel:
         return next(line["by"] for line in self.server_file() if line["event"] == "request")
 
     async def wait_noted(self, count):
-        for _ in range(400):
+        for _ in range(1200):
             if len(self.noted()) >= count:
                 return self.noted()
             await asyncio.sleep(0.05)
         raise AssertionError(self.noted())
 
     async def restarted(self, old_pid):
-        for _ in range(400):
+        for _ in range(1200):
             if self.manager.provisioner.process is not None and self.pid != old_pid:
                 return self.pid
             await asyncio.sleep(0.05)
@@ -95,7 +95,7 @@ class Kernel:
         try:
             await client.wait_for_ready(timeout=60)
             client.execute(code)
-            for _ in range(400):
+            for _ in range(1200):
                 if until.exists():
                     return
                 await asyncio.sleep(0.05)

@@ -46,7 +46,7 @@ async def test_a_program_that_a_kernel_has_put_in_its_place_is_not_run_with_ours
 
 async def written(log):
     """Return the words of a file, once there are any: on a busy machine the program may come after the recorder."""
-    for _ in range(400):
+    for _ in range(1200):
         if log.exists() and (words := log.read_text().split()):
             return words
         await asyncio.sleep(0.05)

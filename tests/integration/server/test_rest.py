@@ -307,7 +307,7 @@ async def test_why_a_kernel_cannot_be_asked(jp_fetch, notebook):
 
 async def answer(jp_fetch, recording_id, true):
     """Ask until the answer is as `true` says: a kernel needs a moment to run into its lock."""
-    for _ in range(100):
+    for _ in range(600):
         with suppress(HTTPClientError):  # on a busy machine the recorder may need more than its two seconds
             response = await jp_fetch("kerneldoctor", "recordings", recording_id, "inspect", method="POST", body="")
             told = json.loads(response.body)

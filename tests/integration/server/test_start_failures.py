@@ -26,7 +26,7 @@ def start(jp_fetch, jp_serverapp, jp_asyncio_loop):
         return kernel_ids[-1]
 
     async def given_up():
-        for _ in range(600):
+        for _ in range(1200):
             if not any(kernel_id in jp_serverapp.kernel_manager for kernel_id in kernel_ids):
                 return
             await asyncio.sleep(0.05)
@@ -90,7 +90,7 @@ async def test_a_kernel_that_never_starts_is_told_of_once_and_leaves_one_recordi
     while kernel_id in jp_serverapp.kernel_manager:  # until Jupyter gives up
         assert await deaths.none_comes(patience_s=0.2)
     assert await deaths.none_comes()
-    for _ in range(400):  # those of the other attempts are removed as each of them ends
+    for _ in range(1200):  # those of the other attempts are removed as each of them ends
         if Store().ids() == [second.id]:
             return
         await asyncio.sleep(0.05)
@@ -131,7 +131,7 @@ async def test_a_startup_file_that_ends_the_kernel_after_it_has_its_sockets(
 async def test_a_kernel_that_nobody_has_spoken_to_was_ready(jp_fetch, deaths, jp_serverapp, settled_at_the_end):
     kernel_id = json.loads((await jp_fetch("api", "kernels", method="POST", body="{}")).body)["id"]
     kernel = jp_serverapp.kernel_manager.get_kernel(kernel_id)
-    for _ in range(600):
+    for _ in range(1200):
         if kernel.execution_state == "idle":  # said when it has answered, and nobody else asks
             break
         await asyncio.sleep(0.05)
@@ -140,7 +140,7 @@ async def test_a_kernel_that_nobody_has_spoken_to_was_ready(jp_fetch, deaths, jp
 
     recording_id = (await deaths.next())["recording"]
     assert not Store().open(recording_id).server.never_ready
-    for _ in range(200):  # Jupyter finds it gone later than its recorder
+    for _ in range(600):  # Jupyter finds it gone later than its recorder
         if Store().open(recording_id).server.restarted:
             return
         await asyncio.sleep(0.1)

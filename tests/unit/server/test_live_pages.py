@@ -55,7 +55,7 @@ def test_a_recording_that_raises_loses_only_its_own_document(tmp_path, monkeypat
         if bad_is_shown:
             pages.show(bad, "bad", detail=True)
         pages.show(good, "good", detail=True)
-        for _ in range(100):
+        for _ in range(1200):
             await asyncio.sleep(0.05)
             if good.sent:
                 break
@@ -80,7 +80,7 @@ def test_a_panel_that_is_opened_shows_the_other_kernels_at_once(tmp_path):
     page = Page()
 
     async def told():
-        for _ in range(200):
+        for _ in range(3000):
             await asyncio.sleep(0.02)
             if page.sent:
                 return page.sent.pop()
