@@ -1,16 +1,17 @@
 """What is done with each item of a container later, done when it is made: then the container keeps less, or goes."""
 
 import ast
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 
-from ..code.calls import last_name, plain_names
+from ..code.calls import last_name
 from ..code.notebook import Notebook
-from ..code.trees import unparse, walk
+from ..code.trees import walk
 from ..units import quote
-from .gone_through_once import keeps_items
 from .joined_parts import of_joined
-from .kept_items import KeptItem, lines_of
+from .kept_items import KeptItem
 from .kept_rows import Less
+from .later_loops import VIEWS, depends, done_by_number, done_in_the_loop, is_repeated, made_anew, named
 from .later_uses import Use, is_filled_elsewhere, later_uses, parent_of
 from .reductions import Items, Step, reduced
 from .used_together import of_all_uses
@@ -22,12 +23,7 @@ _SMALL = frozenset(
     )
 )
 """Functions and methods whose result is a number, or nearly."""
-_VIEWS = ("items", "values", "keys", "enumerate", "zip", "tqdm", "list", "iter", "tuple")
-_LONGEST_BODY, _MOST_USES = 7, 3
-_AGAIN = (
-    "def {word}():  # makes each when a loop comes to it, and anew for the next loop: no list of all\n"
-    "    {head}:\n        yield {value}\n\n{use}:  # in place of {plain}\n    ..."
-)
+_MOST_USES = 3
 
 
 def done_at_once(kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) -> Less | None:
@@ -39,8 +35,10 @@ def done_at_once(kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) ->
     own = [kept.statement, *(one.statement for one in fillers if one.name.rpartition(".")[2] == word)]
     uses = later_uses(kept.name, kept.scope, own, code)
     real = [one for one in uses if one.kind != "length"]
-    if is_filled_elsewhere(uses) or len(set(own)) > 1 or not real:
+    if is_filled_elsewhere(uses) or len(set(own)) > 1:
         return None
+    if not real:
+        return _counted(uses, kept, code)
     if (whole := of_all_uses(real, kept, code)) is not None:
         return Less(_text(kept, [whole]), whole.title, _told(real[:1], code))
     if len(real) > _MOST_USES:
@@ -50,7 +48,22 @@ def done_at_once(kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) ->
         if (step := _step(use, kept, fillers, code)) is None or (len(real) > 1 and not step.goes):
             return None
         found.append((use, step))
-    return Less(_text(kept, [step for _, step in found]), found[0][1].title, _told(real, code))
+    steps = list(dict.fromkeys(step for _, step in found))
+    if len({step.before for step in steps}) < len(steps) or any(not one.is_put for one in steps[1:]):
+        return None  # two sums, of which each needs a name of its own
+    return Less(_text(kept, steps), steps[0].title, _told(real, code))
+
+
+def _counted(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Less | None:
+    """Tell of a container whose length alone is asked for, behind the loop that fills it."""
+    loops = {one for loop in kept.scope.loops_around(kept.statement) for one in kept.scope.inside(loop)}
+    asked = [one for one in uses if isinstance(one.node, ast.Call) and one.node not in loops]
+    if not asked or len(asked) < len(uses) or kept.form == "many" or kept.key is not None or ".add(" in kept.store:
+        return None
+    step = Step(
+        f"Count them, and keep none in {kept.name}", "count += 1", "count = 0", f"count  # in place of {asked[0].text}"
+    )
+    return Less(_text(kept, [step]), step.title, _told(asked, code))
 
 
 def _told(uses: Sequence[Use], code: Notebook) -> str:
@@ -66,6 +79,13 @@ def _text(kept: KeptItem, steps: Sequence[Step]) -> str:
         list(dict.fromkeys(line for step in steps for line in getattr(step, at).split("\n") if line))
         for at in ("before", "inside", "behind")
     )
+    names = {name for line in before for name in re.findall(r"^(\w+(?:, \w+)*) =", line)}
+    own = {name for given in names for name in given.split(", ")} - set(kept.scope.bindings)
+    if kept.name.startswith("self.") and own:  # they are the object's, as the container is
+        word = re.compile(rf"(?<![\w.])(?:{'|'.join(own)})\b(?!=)")
+        before, inside, behind = ([word.sub(r"self.\g<0>", line) for line in part] for part in (before, inside, behind))
+    elif own and not kept.scope.is_cell and kept.name not in kept.scope.bindings:
+        inside.insert(0, f"global {', '.join(sorted(own))}")
     before = [f"# before the loop, in place of {kept.name}", *before] if before else []
     behind = ["# behind it", *behind] if behind else []
     inside.insert(0, f"# in the loop, in place of: {kept.store}")
@@ -75,15 +95,17 @@ def _text(kept: KeptItem, steps: Sequence[Step]) -> str:
 def _step(use: Use, kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) -> Step | None:
     """Return what takes the place of one use."""
     node = use.node
-    if any(one.rpartition(".")[2] not in _VIEWS for one in use.through):
+    if any(one.rpartition(".")[2] not in VIEWS for one in use.through):
         return of_joined(use, kept, code)
     match use.kind, node:
         case "in", _:
             return _known(kept)
         case "for", ast.For():
-            return _loop(use, node, kept, fillers)
+            return done_in_the_loop(use, node, kept, fillers)
         case "each", ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
             return _each(use, node, kept, fillers, code)
+        case "entry", ast.Subscript(slice=ast.Name(id=counter)):
+            return done_by_number(use, node, counter, kept)
         case "given", ast.Call() if kept.key is None or "values" in use.through:
             items = Items(kept.text(kept.value), inner=" " * (kept.form == "many"))
             return reduced(node, code.qualified(node.func, use.scope) or "", items, kept.name, use.scope)
@@ -105,22 +127,6 @@ def _known(kept: KeptItem) -> Step | None:
     )
 
 
-def _loop(use: Use, loop: ast.For, kept: KeptItem, fillers: Sequence[KeptItem]) -> Step | None:
-    """Tell of a loop that goes through the container: what it does with each can be done at once."""
-    if _depends(use, kept, loop.body) or keeps_items(loop, use.scope):
-        return None
-    if _is_repeated(use, kept):
-        return _anew(use, kept)
-    first = _named(loop.target, loop.iter, kept, fillers)
-    if first is None or any(isinstance(one, ast.Return) for part in loop.body for one in walk(part)):
-        return None
-    lines = [line for part in loop.body for line in lines_of(part, use.scope).split("\n")]
-    if len(lines) > _LONGEST_BODY:
-        lines = [*lines[: _LONGEST_BODY - 2], "...  # and so on, as in that loop"]
-    title = f"Do in the same loop what is done with each later, and keep none in {kept.name}"
-    return Step(title, "\n".join(filter(None, (first, *lines))))
-
-
 def _each(
     use: Use,
     made: ast.ListComp | ast.GeneratorExp | ast.SetComp,
@@ -131,9 +137,9 @@ def _each(
     """Tell of a comprehension that goes through the container, and of the function that is given it."""
     loop, segment = made.generators[0], use.scope.segment
     is_first = any(one is use.place for one in walk(loop.iter))
-    first = _named(loop.target, loop.iter, kept, fillers)
-    if not is_first or first is None or _depends(use, kept, [made]) or _is_repeated(use, kept):
-        return _anew(use, kept) if is_first and _is_repeated(use, kept) else None
+    first = named(loop.target, loop.iter, kept, fillers)
+    if not is_first or first is None or depends(use, kept, [made]) or is_repeated(use, kept):
+        return made_anew(use, kept) if is_first and is_repeated(use, kept) else None
     inner = "".join(f" for {segment(one.target)} in {segment(one.iter)}" for one in made.generators[1:])
     conditions = [segment(test) for one in made.generators for test in one.ifs]
     items = Items(" ".join(segment(made.elt).split()), " and ".join(conditions), inner, first)
@@ -151,84 +157,6 @@ def _each(
     what = "only those that are used later" if is_same else f"of each only {quote(items.element)}"
     line = kept.store if is_same and kept.form == "one" else kept.put(items.element)
     return items.step(f"Keep in {kept.name} {what}", line, goes=False)
-
-
-def _named(target: ast.expr, source: ast.expr, kept: KeptItem, fillers: Sequence[KeptItem]) -> str | None:
-    """Return the line that gives an item the names that a later loop gives it; "" where it has them already."""
-    given = _given(source, kept, fillers)
-    if given is None:
-        return None
-    names = target.elts if isinstance(target, ast.Tuple) and len(given) > 1 else [target]
-    if len(names) != len(given):
-        return None
-    pairs = [(unparse(one), text) for one, text in zip(names, given, strict=True) if text]
-    pairs = [(name, text) for name, text in pairs if name.strip("()") != text.strip("()")]
-    return f"{', '.join(name for name, _ in pairs)} = {', '.join(text for _, text in pairs)}" if pairs else ""
-
-
-def _given(source: ast.expr, kept: KeptItem, fillers: Sequence[KeptItem]) -> list[str] | None:
-    """Return the texts of what each round of a loop over the container gets; "" for a counter."""
-    value, key = kept.text(kept.value), "" if kept.key is None else kept.text(kept.key)
-    if kept.form == "many":
-        return None
-    match source:
-        case ast.Call(func=ast.Attribute(attr="items")):
-            return [key, value]
-        case ast.Call(func=ast.Attribute(attr="values")):
-            return [value]
-        case ast.Call(func=ast.Name(id="enumerate")):
-            return ["", value]
-        case ast.Call(func=ast.Name(id="zip"), args=parts):
-            words = [last_name(one) for one in parts]
-            loops = kept.scope.loops_around(kept.statement)
-            beside = {
-                one.name.rpartition(".")[2]: one.text(one.value)
-                for one in fillers
-                if one.scope is kept.scope and one.scope.loops_around(one.statement)[:1] == loops[:1]
-            } | {kept.name.rpartition(".")[2]: value}
-            return [beside[one] for one in words] if all(one in beside for one in words) else None
-        case ast.Name() | ast.Attribute():
-            return [key or value]
-        case ast.Call(args=[inner, *_]) if last_name(source.func) in _VIEWS:
-            return _given(inner, kept, fillers)
-    return None
-
-
-def _is_repeated(use: Use, kept: KeptItem) -> bool:
-    """Whether the container is gone through again and again: in each epoch."""
-    around = set(kept.scope.loops_around(kept.statement))
-    return any(one not in around for one in use.scope.loops_around(use.node) if one is not use.node)
-
-
-def _anew(use: Use, kept: KeptItem) -> Step | None:
-    """Tell how each item is made anew for each of the loops."""
-    if not isinstance(kept.value, ast.Call) or not kept.head or not isinstance(use.node, ast.For):
-        return None
-    word, node = kept.name.rpartition(".")[2].strip("_"), use.node
-    head = f"for {use.scope.segment(node.target)} in {word}()"
-    text = _AGAIN.format(word=word, head=kept.head, value=kept.text(kept.value), use=head, plain=kept.name)
-    return Step("Make each when it is needed: no list of all", text, is_put=False)
-
-
-def _depends(use: Use, kept: KeptItem, parts: Sequence[ast.AST]) -> bool:
-    """Whether what is done with each item needs something that is worked out of all of them: their mean."""
-    words = {kept.name.rpartition(".")[2], *plain_names(use.place)}
-    before = [one for one in use.scope.nodes if isinstance(one, ast.Assign) and one.lineno < use.place.lineno]
-    for one in before:
-        if one is not kept.statement and words & set(_words(one.value)):
-            words |= {name for target in one.targets for name in _words(target)}
-    inside = {inner for part in parts for inner in walk(part)}
-    own = set(walk(use.place))
-    return bool(words & {name for one in inside - own for name in _words_of(one)})
-
-
-def _words(node: ast.AST) -> Iterator[str]:
-    for one in walk(node):
-        yield from _words_of(one)
-
-
-def _words_of(node: ast.AST) -> list[str]:
-    return [last_name(node)] if isinstance(node, ast.Name | ast.Attribute) else []
 
 
 def _is_small(node: ast.expr) -> bool:

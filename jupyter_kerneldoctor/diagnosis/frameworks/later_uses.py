@@ -204,6 +204,9 @@ class _Finder:
                 kind = "last"
             case ast.Slice(lower=None, upper=ast.expr(), step=None):
                 kind = "first"
+            case ast.Slice(lower=ast.Constant(value=1), upper=None, step=None):
+                yield from self.of(user, path.on("next"))
+                return
             case ast.Slice():
                 kind = "other"
             case ast.Constant(value=str()) | ast.List() if path.through:

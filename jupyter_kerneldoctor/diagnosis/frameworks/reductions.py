@@ -67,17 +67,17 @@ _SUM = _Way(
 )
 _MEAN = _Way(
     "Keep a running mean, not all of {container}",
-    "total, n = 0, 0",
-    "total += {one}\nn += 1",
-    "total += sum({each})\nn += sum(1{inner})",
-    "total / n",
+    "total, count = 0, 0",
+    "total += {one}\ncount += 1",
+    "total += sum({each})\ncount += sum(1{inner})",
+    "total / count",
 )
 _SPREAD = _Way(
     "Keep running sums, not all of {container}",
-    "n, total, squares = 0, 0.0, 0.0",
-    "one = {one}\nn, total, squares = n + 1, total + one, squares + one * one",
+    "count, total, squares = 0, 0.0, 0.0",
+    "one = {one}\ncount, total, squares = count + 1, total + one, squares + one * one",
     "",
-    "squares / n - (total / n) ** 2  # the variance; its root is the deviation",
+    "squares / count - (total / count) ** 2  # the variance; its root is the deviation",
 )
 _BINS = _Way(
     "Count how often each value comes, and keep none of {container}",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ..code.calls import last_name, plain_names
 from ..code.literals import number
 from ..code.notebook import Notebook
-from ..code.trees import walk
+from ..code.trees import unparse, walk
 from .columns import columns_of
 from .kept_items import KeptItem
 from .later_uses import Use, parent_of
@@ -40,7 +40,9 @@ def of_all_uses(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Step | N
     """Return what takes the place of the container, where its uses tell that together."""
     kinds = {one.kind for one in uses}
     if kept.form == "listed":
-        return _by_key(uses, kept)
+        return _drawn(uses, kept) if kinds == {"entry"} else _by_key(uses, kept)
+    if len(uses) == 1 and _is_with_next(uses[0].node):
+        return _neighbours(uses[0], kept)
     if all(set(one.through) & set(_FRAMES) for one in uses):
         return _of_columns(uses, kept, code)
     if any(one.through for one in uses) or kept.form == "many":
@@ -109,6 +111,50 @@ def _newest(uses: Sequence[Use], kept: KeptItem) -> Step | None:
     newest = max(known)
     before = f"from collections import deque\n\n{kept.name} = deque(maxlen={newest})  # the newest {newest}"
     return Step(f"Keep the newest {newest} only: deque(maxlen={newest})", kept.store, before, goes=False)
+
+
+def _is_with_next(node: ast.AST) -> bool:
+    """Whether a loop goes through each item and the next: `zip(frames, frames[1:])`."""
+    source = (
+        node.iter if isinstance(node, ast.For) else next((one.iter for one in getattr(node, "generators", ())), None)
+    )
+    match source:
+        case ast.Call(
+            args=[whole, ast.Subscript(value=inner, slice=ast.Slice(lower=ast.Constant(value=1), upper=None))]
+        ):
+            return last_name(source.func) == "zip" and unparse(whole) == unparse(inner)
+    return False
+
+
+def _neighbours(use: Use, kept: KeptItem) -> Step | None:
+    """Tell of a loop over each item and the next: `zip(frames, frames[1:])`."""
+    node = use.node
+    target = node.target if isinstance(node, ast.For) else _target(node)
+    match target:
+        case ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)]):
+            pass
+        case _:
+            return None
+    done = (
+        "..."
+        if isinstance(node, ast.For) or not hasattr(node, "elt")
+        else f"kept.append({use.scope.segment(node.elt)})"
+    )
+    line = (
+        f"{second} = {kept.text(kept.value)}\nif {first} is not None:\n    {done}  # as later, with each and the next\n"
+    )
+    return Step("Keep the one before only, not all of them", f"{line}{first} = {second}", f"{first}, kept = None, []")
+
+
+def _drawn(uses: Sequence[Use], kept: KeptItem) -> Step | None:
+    """Tell of lists by key out of which one is drawn: how often each comes is enough."""
+    calls = [parent_of(one.node, one.scope) for one in uses]
+    if not all(isinstance(one, ast.Call) and last_name(one.func) == "choice" for one in calls) or kept.key is None:
+        return None
+    line = f"{kept.name}[{kept.text(kept.key)}][{kept.text(kept.value)}] += 1"
+    behind = "random.choices(list(counts), weights=counts.values())[0]  # counts: those of one key"
+    before = f"{kept.name} = defaultdict(Counter)  # from collections import Counter, defaultdict"
+    return Step("Count how often each comes, and draw with weights: no list of all", line, before, behind, goes=False)
 
 
 def _sorted(uses: Sequence[Use], kept: KeptItem) -> Step | None:

@@ -52,7 +52,7 @@ class DoItAtOnce(Fix):
 
     FIRES = [
         _case(_LOOP + "print(sum(r.n for r in rows))", "total += r.n", "`sum(r.n for r in rows)`"),
-        _case(_LOOP + "m = fmean(rows)", "total += load(x)", "total / n", before="from statistics import fmean"),
+        _case(_LOOP + "m = fmean(rows)", "total += load(x)", "total / count", before="from statistics import fmean"),
         _case(_LOOP + "best = max(rows, key=cost)", "rank > best[0]"),
         _case(_LOOP + "rows.sort(key=cost)\nprint(rows[:10])", "heapq.nsmallest(10, [*best, load(x)], key=cost)"),
         _case(_LOOP + "top = sorted(rows, reverse=True)[:5]", "heapq.nlargest(5, [*best, load(x)])"),
@@ -84,11 +84,23 @@ class DoItAtOnce(Fix):
             of=_DICT,
         ),
         _case(_KEYS + "print(rows['a'])", "lru_cache(maxsize=32)", "return load(k)", of=_DICT),
-        _case(_RUN + "print(sum(len(b) for b in p.rows.values()))", "total += len(b)", before=_PAGES, of=_OF_PAGES),
+        _case(
+            _RUN + "print(sum(len(b) for b in p.rows.values()))", "self.total += len(b)", before=_PAGES, of=_OF_PAGES
+        ),
         _case(_RUN + "print('x' in p.rows)", "self.rows.add(url)", before=_PAGES, of=_OF_PAGES),
         _case(
             "def f():\n    rows = []\n    for x in xs:\n        rows.append(load(x))\n    return rows\nn = max(f())",
             "best = one if best is None else max(best, one)",
+        ),
+        _case(_LOOP + "print(len(rows))", "count += 1"),
+        _case(_LOOP + "for i in range(len(rows)):\n    if rows[i].ok: print(rows[i].n)", "if one.ok: print(one.n)"),
+        _case(_LOOP + "d = [change(a, b) for a, b in zip(rows, rows[1:])]", "b = load(x)\nif a is not None:", "a = b"),
+        _case(_LOOP + "a = np.array(rows)\np = np.percentile(a, 95, axis=0)", "if i % 10 == 0:"),
+        _case(
+            "rows = defaultdict(list)\nfor a, b in zip(words, words[1:]):\n    rows[a].append(b)\n"
+            "print(random.choice(rows['the']))",
+            *("rows[a][b] += 1", "weights=counts.values()"),
+            of=_DICT,
         ),
         Case("rows = [load(x) for x in xs]\nprint(max(len(r) for r in rows))", line=1, says=("max(best, one)",)),
     ]
@@ -96,6 +108,10 @@ class DoItAtOnce(Fix):
         _case(_LOOP),  # a cell that is to come may read them
         _case(_LOOP + "mean = sum(rows) / len(rows)\nvar = sum((r - mean) ** 2 for r in rows)"),
         _case(_LOOP + "print(rows[0])"),
+        _case(_LOOP + "    print(len(rows))"),
+        _case(_LOOP + "for epoch in range(9):\n    for r in rows:\n        r.move()"),  # they have changed
+        _case(_LOOP + "print(sum(r.a for r in rows), sum(r.b for r in rows))"),
+        _case(_LOOP + "for i in range(len(rows)):\n    print(rows[i] - rows[0])"),
         _case(_LOOP + "show(rows)"),
         _case(_LOOP + "while rows:\n    work(rows.pop())"),
         _case(_LOOP + "new = [scale(r) for r in rows]"),
