@@ -18,7 +18,7 @@ from .code.calls import given_to
 from .code.cellsource import LINE_END, line_of, mask, offset, parse, span
 from .code.notebook import Call, Notebook
 from .code.scopes import Scope
-from .code.trees import walk
+from .code.trees import after_future, walk
 
 __all__ = [
     "Change",
@@ -185,7 +185,7 @@ def import_as(scope: Scope, code: Notebook, module: str, usual: str) -> tuple[st
             if bound[-1].imported == module and (known := code.lookup(name, scope)) and known.imported == module:
                 return name, ()
     top = code.module(scope.cell)
-    first = next((one for one in (top.body if top else ()) if getattr(one, "module", "") != "__future__"), None)
+    first = after_future(top.body) if top else None
     if top is None or first is None or code.lookup(usual, scope) is not None:
         raise EditRefusedError(f"{module} cannot be imported as {usual}")
     module_name, _, part = module.rpartition(".")

@@ -48,6 +48,12 @@ def dump(node: ast.AST) -> str:
     return text
 
 
+def after_future(body: list[ast.stmt]) -> ast.stmt | None:
+    """Return the first statement that others may be written in front of: `from __future__` has to stay above."""
+    above = [at for at, one in enumerate(body) if getattr(one, "module", "") == "__future__"]
+    return next(iter(body[above[-1] + 1 if above else 0 :]), None)
+
+
 def does_nothing(statement: ast.stmt) -> bool:
     """Whether a statement is a text, `pass` or `raise`, as all that the body of a base class's method has."""
     is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
-from ..code.trees import walk
+from ..code.trees import after_future, walk
 from ..code.unpacking import unpacked
 from ..edits import Changes, insert_before, wrap
 
@@ -116,7 +116,7 @@ def without_gradients(statement: ast.stmt, scope: Scope, code: Notebook) -> Chan
     top, wrapped = code.module(scope.cell), wrap(scope, [statement], f"with {name or 'torch'}.no_grad():")
     if name is not None or top is None:
         return wrapped
-    first = next((one for one in top.body if getattr(one, "module", "") != "__future__"), statement)
+    first = after_future(top.body) or statement
     return insert_before(top, first, "import torch") + wrapped
 
 

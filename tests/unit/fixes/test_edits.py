@@ -165,3 +165,12 @@ def test_apply_makes_what_is_said_twice_once():
 def test_diff_names_the_cell():
     diff = unified_diff("a\nb", "a\nc", "cell [3]")
     assert diff == "--- cell [3]\n+++ cell [3]\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
+
+
+@pytest.mark.parametrize(
+    "above", ["", "from __future__ import annotations\n", '"""What it does."""\nfrom __future__ import annotations\n']
+)
+def test_an_import_is_written_below_what_has_to_stand_first(above):
+    scope, code = read(f"{above}x = 1\n")
+    name, changes = edits.import_as(scope, code, "os", "os")
+    assert (name, apply(f"{above}x = 1\n", changes)) == ("os", f"{above}import os\nx = 1\n")

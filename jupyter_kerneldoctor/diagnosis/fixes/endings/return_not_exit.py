@@ -6,6 +6,7 @@ from ...code.calls import last_name
 from ...code.child_processes import FORKS, run_in_children
 from ...code.literals import number
 from ...code.notebook import Notebook
+from ...code.trees import walk
 from ...edits import replace
 from ...examples.stuck import child
 from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
@@ -13,6 +14,8 @@ from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 _ASKS = ("builtins.exit", "builtins.quit")
 _ENDS_AT_ONCE = ("os._exit", "posix._exit")
 _NATIVE = "ctypes."
+_CATCH_ALL = frozenset({"BaseException", "SystemExit"})
+_LEFT_OUT = "Without it the kernel lives on, and an error is shown."
 _STOP = 'raise SystemExit("Stopped here")'  # with a text, IPython prints it and nothing else; without, a warning
 
 
@@ -47,6 +50,7 @@ class ReturnNotExit(Fix):
     """
 
     id, title, causes = "return-not-exit", "Stop the cell, not the kernel: return, or raise SystemExit", ("exit-call",)
+    unless_offered = frozenset({"raise-not-kill"})
 
     FIRES = [
         Case(
@@ -82,6 +86,22 @@ class ReturnNotExit(Fix):
             alive=True,
             children=[child(901, exit_code=2)],
             becomes={1: _WORKER.replace("os._exit(2)", _RAISE)},
+        ),
+        Case(  # in `finally` a return would lose the error
+            "import os\ndef main():\n    try:\n        work()\n    finally:\n        os._exit(0)",
+            "main()",
+            becomes={"os._exit(0)": "pass"},
+        ),
+        Case(  # SystemExit in a task ends the event loop, and with it the kernel
+            "import asyncio, os\nasync def watch():\n    if late: os._exit(1)",
+            "await asyncio.gather(watch(), work())",
+            exit_code=1,
+            becomes={"os._exit(1)": 'raise RuntimeError("Stopped here")'},
+        ),
+        Case("import os\nos._exit(main() or 0)", becomes="import os\nraise SystemExit(main() or 0)"),
+        Case(  # the loop would go on for ever
+            "import os\nwhile True:\n    try:\n        if get() == 'stop': os._exit(0)\n    except:\n        pass",
+            says=("except Exception:",),
         ),
     ]
     SILENT = [
@@ -121,6 +141,10 @@ class ReturnNotExit(Fix):
         where = code.place_of(found[0].node, found[0].scope)
         first = "" if found[0].name in _ENDS_AT_ONCE else "lets the rest of the cell run, then "
         why = f"{what} ({where}) {first}ends the kernel and everything in its memory. "
+        if any(map(_is_caught, found)):
+            why += "The `except` around it catches SystemExit, too, and would go on: write `except Exception:` there."
+            yield Proposal(why=why, snippet=f"try:\n    ...\n    {_STOP}\nexcept Exception:  # not SystemExit\n    ...")
+            return
         if any(_is_part(one) for one in found):
             why += (
                 "Use an if statement with raise SystemExit in its place: that stops the cell and the kernel lives on."
@@ -130,9 +154,8 @@ class ReturnNotExit(Fix):
         for one in found:
             new = _statement(one, code)
             what = "function" if new == "return" else "cell"
-            yield Proposal(
-                replace(one.scope, one.node, new), f"{why}{quote(new)} stops only the {what}; the kernel lives on."
-            )
+            told = f"{quote(new)} stops only the {what}; the kernel lives on." if new != "pass" else _LEFT_OUT
+            yield Proposal(replace(one.scope, one.node, new), why + told)
 
 
 def _exits(scope: Scope, code: Notebook) -> Iterator[_Exit]:
@@ -204,11 +227,38 @@ def _is_part(found: _Exit) -> bool:
     return not (isinstance(statement, ast.Expr) and statement.value is found.node)
 
 
+def _is_caught(found: _Exit) -> bool:
+    """Whether a handler around it catches SystemExit and goes on: `except:`."""
+    statement = found.scope.tree.statements[found.node]
+    for one in found.scope.around(found.node):
+        for handler in one.handlers if isinstance(one, ast.Try) and _holds(one.body, statement) else ():
+            caught = {last_name(part) for part in walk(handler.type)} if handler.type is not None else {"BaseException"}
+            if caught & _CATCH_ALL and not any(isinstance(part, ast.Raise) for part in walk(handler)):
+                return True
+    return False
+
+
+def _is_in_finally(found: _Exit) -> bool:
+    statement = found.scope.tree.statements[found.node]
+    tries = (one for one in found.scope.around(found.node) if isinstance(one, ast.Try))
+    return any(_holds(one.finalbody, statement) for one in tries)
+
+
+def _holds(body: list[ast.stmt], statement: ast.stmt) -> bool:
+    return any(statement in walk(one) for one in body)
+
+
 def _statement(found: _Exit, code: Notebook) -> str:
+    if _is_in_finally(found):
+        return "pass"  # `return` would lose the error, and nothing else is to be stopped
+    if isinstance(found.scope.node, ast.AsyncFunctionDef):
+        return _STOP.replace("SystemExit", "RuntimeError")  # of a task, SystemExit ends the loop, and so the kernel
     if not found.scope.is_cell and _is_called_last(found.scope, code):
         return "return"
     match found.node:
         case ast.Call(args=[ast.Constant(value=int() | str() as value) as status]) if value:
+            return f"raise SystemExit({found.scope.segment(status)})"
+        case ast.Call(args=[status]) if any(isinstance(one, ast.Call) for one in walk(status)):
             return f"raise SystemExit({found.scope.segment(status)})"
     return _STOP
 

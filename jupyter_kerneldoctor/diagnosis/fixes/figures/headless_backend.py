@@ -3,6 +3,7 @@ import re
 from contextlib import suppress
 
 from ...code.calls import last_name
+from ...code.trees import after_future
 from ...edits import Changes, EditRefusedError, import_as, insert_before, replace, replace_magic
 from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 
@@ -12,6 +13,13 @@ _WAITS = ("cv2.waitKey", "cv2.destroyAllWindows", "cv2.namedWindow", "cv2.destro
 _QT = ("PyQt5", "PyQt6", "PySide2", "PySide6", "pyqtgraph", "napari", "qtpy")
 _QT_SAID = re.compile(r"qt\.qpa|Qt platform plugin")
 _QT_OFF = 'os.environ["QT_QPA_PLATFORM"] = "offscreen"'
+_FOR_A_USER = frozenset({"exec", "exec_", "selectROI", "selectROIs", "setMouseCallback", "waitKey", "mainloop"})
+_GRAB = f"""import os
+{_QT_OFF}  # in the first cell, after a restart
+window.show()
+app.processEvents()
+window.grab().save("window.png")  # in place of app.exec(), which waits for a user
+x, y, width, height = 10, 10, 200, 100  # in place of cv2.selectROI"""
 _INLINE = "'module://matplotlib_inline.backend_inline'"
 
 
@@ -54,6 +62,22 @@ class HeadlessBackend(Fix):
             "app = QApplication([])",
             becomes='import os\nos.environ["QT_QPA_PLATFORM"] = "offscreen"\napp = QApplication([])',
         ),
+        Case(
+            "from PyQt5.QtWidgets import QApplication",
+            "from __future__ import annotations\napp = QApplication([])",
+            becomes="from __future__ import annotations\nimport os\n"
+            'os.environ["QT_QPA_PLATFORM"] = "offscreen"\napp = QApplication([])',
+        ),
+        Case(
+            "from PyQt5.QtWidgets import QApplication",
+            "app = QApplication([])\napp.exec_()",  # without a screen it would wait for ever
+            says=("leave out what waits", ".grab().save"),
+        ),
+        Case(
+            "import matplotlib.pyplot as plt\nplt.switch_backend('Qt5Agg')",
+            "plt.show()",
+            becomes={"'Qt5Agg'": "'module://matplotlib_inline.backend_inline'"},
+        ),
         Case("import pyvista as pv", "pv.Plotter().show()", says=("Xvfb", "vtk", "OFF_SCREEN")),
     ]
     SILENT = [Case("import cv2\ncv2.imshow('x', y)", cause="segfault")]
@@ -68,16 +92,29 @@ class HeadlessBackend(Fix):
             for at in code.with_words("matplotlib")
             for change in replace_magic(code, at, _WINDOWS, "%matplotlib inline")
         ]
-        chosen = [change for call in code.calls("matplotlib.use") for change in _inline(call)]
+        chosen = [
+            change
+            for call in code.calls("matplotlib.use", "matplotlib.pyplot.switch_backend")
+            for change in _inline(call)
+        ]
         if edits := (*magics, *chosen):
             why = "The plots were to open windows, and this kernel has no screen. The edit shows them below the cell."
             yield Proposal(edits, why, title="Show the plots below the cell: %matplotlib inline")
             return
         is_qt = _QT_SAID.search(death.text) or any(code.imports(one) for one in _QT)
         module = code.running_module
-        if is_qt and module is not None and module.body and not code.has_words("QT_QPA_PLATFORM"):
+        first = None if module is None else after_future(module.body)
+        if is_qt and any(last_name(call.func) in _FOR_A_USER for scope in code.running for call in scope.calls):
+            why = (
+                "Qt looked for a screen, and this kernel has none. Without one it can draw, but nobody can click: the "
+            )
+            why += "call that waits for a user would wait for ever. Save what the window shows, and give numbers."
+            yield Proposal(
+                why=why, title="Let Qt draw into a picture, and leave out what waits for a user", snippet=_GRAB
+            )
+            return
+        if is_qt and module is not None and first is not None and not code.has_words("QT_QPA_PLATFORM"):
             name, imported = import_as(module, code, "os", "os")
-            first = module.body[0]
             edits = imported + insert_before(module, first, f"{name}{_QT_OFF[2:]}")
             why = "Qt looked for a screen, and this kernel has none. With `offscreen` it draws into memory. Set it "
             why += "before the first window is made, or install `opencv-python-headless` if it came with OpenCV."

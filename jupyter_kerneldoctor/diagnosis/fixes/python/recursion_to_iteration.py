@@ -1,8 +1,10 @@
 import ast
 
 from ...analysis.traceback import reports
+from ...code.calls import last_name
 from ...code.deep_calls import DeepCall
 from ...code.literals import number
+from ...code.notebook import Notebook
 from ...code.origins import all_origins
 from ...code.recursion import calls_itself
 from ...code.trees import unparse
@@ -37,6 +39,10 @@ _STEPS = """steps = []  # in place of {0} = (step, {0})
 for step in …:
     steps.append(step)
 {0} = tuple(steps)  # flat: its hash needs no nested calls"""
+
+_FROM_BELOW = """for step in range(0, {0}, 200):
+    {1}(step)  # the cache then holds all smaller ones: no call goes deep
+print({1}({0}))"""
 
 _NODE = "sys.setrecursionlimit(10**6)\nclass Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()"
 _ASKS = (
@@ -127,6 +133,13 @@ class RecursionToIteration(Fix):
             crash=_ASKED,
             says=("if name in ('_d',):", "raise AttributeError(name)\n    …  # as before"),
         ),
+        Case(
+            "import sys\nfrom functools import cache\nsys.setrecursionlimit(sys.getrecursionlimit() * 1000)",
+            "@cache\ndef ways(n): return n if n < 2 else ways(n - 1) + ways(n - 2)",
+            "ways(10**6)",
+            becomes={"sys.getrecursionlimit() * 1000": "3000"},
+            says=("raised Python's limit. With", "for step in range(0, 10**6, 200):\n    ways(step)"),
+        ),
     ]
     SILENT = [
         Case("import sys\nsys.setrecursionlimit(5000)", "work()"),
@@ -139,7 +152,13 @@ class RecursionToIteration(Fix):
         if (deep := death.deep_call) is not None and deep.wraps is not None:
             yield _unnested(deep)
             return
-        raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one, death) > _HIGHEST_SANE]
+        limits = [(one, _limit(one, death)) for one in code.calls("sys.setrecursionlimit")]
+        worked_out = () if death.is_about_memory else (ast.Call, ast.BinOp)  # a limit that overflows the stack is high
+        raised = [
+            one
+            for one, limit in limits
+            if limit > _HIGHEST_SANE or (not limit and isinstance(next(iter(one.node.args), None), worked_out))
+        ]
         others = {one.function: one for one in code.running.functions}
         functions = [scope for scope in code.running.functions if calls_itself(scope, others, code)]
         shown = [one.recursion for one in reports(death.recording.crash_text) if one.recursion]
@@ -165,16 +184,17 @@ class RecursionToIteration(Fix):
             who = "A function" if function is None else quote(function.name)
             why = f"{who} calls itself until the stack is used up. "
         for one in raised:
+            limit = _limit(one, death)
             why += (
-                f"{sentence(code.cell_name(one.cell))} raised Python's limit to {_limit(one, death):,} "
-                f"calls. With {_SANE} it stops with a RecursionError and a traceback: the kernel lives, but there is "
+                f"{sentence(code.cell_name(one.cell))} raised Python's limit{f' to {limit:,} calls' if limit else ''}. "
+                f"With {_SANE} it stops with a RecursionError and a traceback: the kernel lives, but there is "
                 "no result until the function goes less deep, or is a loop. "
             )
             break
         in_c = function is None and not shown and death.traceback is not None and not death.is_about_memory
         why += _FLATTER if in_c else _BASE_CASE
         edits = tuple(change for one in raised for change in replace(one.scope, one.node.args[0], _SANE))
-        snippet = _FLAT if in_c else _snippet(function)
+        snippet = _FLAT if in_c else (_from_below(function, code) or _snippet(function))
         is_deep = snippet is not None and snippet.startswith("def ") and "AttributeError" not in snippet
         if snippet is not None and is_deep and not death.is_about_memory:
             snippet += _DEEPER.replace("{function}", function.function if function is not None else "")
@@ -190,8 +210,29 @@ def _unnested(deep: DeepCall) -> Proposal:
 
 def _limit(call: Call, death: Death) -> int:
     """Return the limit that a call sets, also where the number has a name; 0 where it is not known."""
-    given = [one.node for one in all_origins(call.node.args[0], call.scope, death.code)] if call.node.args else []
+    if not call.node.args or isinstance(call.node.args[0], ast.BinOp | ast.Call):
+        return number(call.node.args[0]) or 0 if call.node.args else 0
+    given = [one.node for one in all_origins(call.node.args[0], call.scope, death.code)]
     return next((found for one in given if (found := number(one)) is not None), 0)
+
+
+def _from_below(scope: Scope | None, code: Notebook) -> str | None:
+    """Return how a function that keeps its results is asked for the small numbers first; None for any other one."""
+    names = [] if scope is None else [one for one in scope.parameters if one not in ("self", "cls")]
+    kept = [] if scope is None else [last_name(getattr(one, "func", one)) for one in scope.decorators]
+    if scope is None or len(names) != 1 or not {"cache", "lru_cache"} & {*kept}:
+        return None
+    inner = [one.args[0] for one in scope.calls if last_name(one.func) == scope.function and one.args]
+    if not inner or not all(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub) for one in inner):
+        return None
+    asked = [
+        (outer.segment(one.func), outer.segment(one.args[0]))
+        for outer in code.running
+        for one in outer.calls
+        if outer is not scope and last_name(one.func) == scope.function and len(one.args) == 1
+    ]
+    call, most = asked[0] if asked else (scope.function, "…")
+    return _FROM_BELOW.format(most, call)
 
 
 def _asked_of_self(scope: Scope) -> str:
