@@ -140,10 +140,16 @@ class Growth:
 
     def _is_fleeting(self, one: Grown) -> bool:
         """Whether it is a function's own with a few graphs, and the code keeps graphs elsewhere, from step to step."""
-        if not one.with_graph or self.items_gained(one) >= _STEPS or not f"{one.where}".startswith("local of"):
+        is_longer = self.items_gained(one) >= _STEPS and len(self._lengths(one)) != 1
+        if not one.with_graph or is_longer or not f"{one.where}".startswith("local of"):
             return False
         kept = {store.container.rpartition(".")[2] for store in self.graphs}
         return bool(kept) and one.name.rpartition(".")[2] not in kept
+
+    def _lengths(self, one: Grown) -> set[int | None]:
+        """Return how long the looks saw it, where there were several: it may be made anew in each round."""
+        seen = [other.items for look in self._looks for other in look.objects if other.name == one.name]
+        return {*seen} if len(seen) > 1 else set()
 
     @staticmethod
     def items_gained(one: Grown) -> int:

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ..code.calls import last_name
 from ..code.cycles import cycle_of
 from ..code.deferred_calls import deferred_store
 from ..code.notebook import CodeTooLargeError, Notebook
@@ -27,6 +28,22 @@ _SEVERAL = 3
 _MOST_CALLS = 5
 _FIGURES = "open figures"
 _MAKES_FIGURES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.pyplot.subplot_mosaic")
+_YIELDS = (ast.Yield, ast.YieldFrom)
+_TAKES_ONE_BY_ONE = (
+    "sum",
+    "min",
+    "max",
+    "any",
+    "all",
+    "next",
+    "fsum",
+    "mean",
+    "enumerate",
+    "zip",
+    "map",
+    "filter",
+    "iter",
+)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 
 
@@ -89,13 +106,16 @@ def _suspects(growth: Growth) -> Iterator[Statement]:
     if store is not None:
         at = statement_with(growth.code, store.statement, store.scope)
         yield replace(at, via=next(_calls_of(growth, store, at), ()) or _calls_in_code(growth.code, store.scope))
-    if (top := largest_statement(growth)) is not None:
-        if growth.goes_on and (cycle := cycle_of(growth.code, top.function)) is not None:
-            at = statement_with(growth.code, cycle.statement, cycle.scope)
-            made = Store(cycle.statement, cycle.scope, "", ())
-            yield replace(at, via=next(_calls_of(growth, made, at), ()))
-        if growth.goes_on and (collecting := _collecting(growth.code, top)) is not None:
-            yield collecting
+    top = largest_statement(growth)
+    if top is not None and growth.goes_on and (cycle := cycle_of(growth.code, top.function)) is not None:
+        at = statement_with(growth.code, cycle.statement, cycle.scope)
+        made = Store(cycle.statement, cycle.scope, "", ())
+        yield replace(at, via=next(_calls_of(growth, made, at), ()))
+    maker = top or _largest_of_a_function(growth)
+    if maker is not None and growth.goes_on:
+        found = (find(growth.code, maker) for find in (_collecting, _consuming))
+        yield from (one for one in found if one is not None)
+    if top is not None:
         yield top
     elif growth.goes_on:
         yield from _dispatching(growth)
@@ -190,6 +210,25 @@ def _collecting(code: Notebook, top: Statement) -> Statement | None:
                 beside = _names(scope.statement_of(node) or node) - _names(node)
                 if name not in beside:
                     return replace(statement_at(code, code.cells[scope.cell], one.line), via=top.via[:at])
+    return None
+
+
+def _consuming(code: Notebook, top: Statement) -> Statement | None:
+    """Return the statement that makes one thing of all that a generator yields: `frame = DataFrame(rows(path))`."""
+    function = top.function
+    for at, caller in reversed([*enumerate(top.via)]):
+        last = (function or "").rpartition(".")[2]
+        yields = (one for scope in code.functions_named(last) for one in scope.nodes if isinstance(one, _YIELDS))
+        cell = next((cell for cell in reversed(code.cells) if is_in(caller, cell)), None)
+        if cell is None or not any(yields):
+            return None
+        function = caller.function
+        for scope in code.scopes(code.index(cell)):
+            for call in scope.calls if scope.name == (function or "") else ():
+                given = {last_name(one.func) for part in call.args for one in walk(part) if isinstance(one, ast.Call)}
+                is_there = call.lineno <= caller.line <= (call.end_lineno or 0)
+                if is_there and last in given and last_name(call.func) not in _TAKES_ONE_BY_ONE:
+                    return replace(statement_with(code, call, scope), via=top.via[:at])
     return None
 
 

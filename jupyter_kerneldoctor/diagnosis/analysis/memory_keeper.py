@@ -10,6 +10,7 @@ from ..code.calls import last_name
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
+from ..code.trees import walk
 from ..postmortem import Grown, Statement
 from .growth import INNER, LITTLE, MOST, Growth
 from .history_of_steps import history_of_steps
@@ -162,6 +163,10 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     }
     calls = (one.func for one in store.scope.calls if one.lineno in lines)  # `net.fit(x)` makes `net` larger
     made |= {container_name(one.value) for one in calls if isinstance(one, ast.Attribute) and one.attr in _TRAINS}
+    functions = {(one or "").rpartition(".")[2] for one in (top.function, *(caller.function for caller in top.via))}
+    for loop in store.scope.loops_around(store.statement):  # `for row in rows(path): kept.append(row)`
+        if isinstance(loop, ast.For) and any(_called(one) in functions - {""} for one in walk(loop.iter)):
+            made |= {one.id for one in walk(loop.target) if isinstance(one, ast.Name)}
     made -= {name for node in store.scope.nodes if (name := _number_printed(node))}
     kept = [value for value in store.values if not isinstance(value, ast.Call)]
     return any(isinstance(node, ast.Name) and node.id in made for value in kept for node in _but_numbers(value))

@@ -4,6 +4,7 @@ Found from what the cells measured before and after, from the samples, and from 
 """
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -34,6 +35,7 @@ _SAME = 0.1  # memory given back that differs by less than this from what a cell
 _NEARLY_ALL = 0.9  # of the growth
 _MOST = 0.5  # of the cell's time
 _FEW_SAMPLES = 3
+_FULL = 0.97
 _NOISE_BYTES = 1 << 20
 _MOST_KEPT = 200  # of a day with many thousand cells the largest are enough
 
@@ -194,7 +196,7 @@ def _rise(memory: Memory, cell: Cell, before_bytes: int, peak_bytes: int) -> _Ri
     if high_s is None:
         return _Rise()
     low_s = max(time for time, rss in seen if time <= high_s and rss <= before_bytes + growth * (1 - _NEARLY_ALL))
-    took_s, main_s, whole_s = high_s - cell.started_mono_s, high_s - low_s, seen[-1][0] - cell.started_mono_s
+    took_s, main_s, whole_s = high_s - cell.started_mono_s, high_s - low_s, _full_s(memory, seen) - cell.started_mono_s
     if len(samples) < _FEW_SAMPLES:
         return _Rise(took_s)
     largest_step = max(after - before for (_, before), (_, after) in itertools.pairwise(seen))
@@ -204,3 +206,10 @@ def _rise(memory: Memory, cell: Cell, before_bytes: int, peak_bytes: int) -> _Ri
         jump_s=main_s if 0 < main_s < JUMP * whole_s else None,
         steady_bytes_per_s=(high - before_bytes) / took_s if steady and took_s > 0 else None,
     )
+
+
+def _full_s(memory: Memory, seen: Sequence[tuple[float, int]]) -> float:
+    """Return when the container's memory was full to the end: the cell then hardly goes on, for up to a minute."""
+    full = _FULL * (memory.limit_bytes or math.inf)
+    last = itertools.takewhile(lambda one: (one.cgroup_bytes or 0) >= full, reversed(memory.samples))
+    return min((one.mono_s for one in last), default=seen[-1][0])

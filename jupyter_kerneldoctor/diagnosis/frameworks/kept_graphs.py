@@ -16,6 +16,7 @@ from .hooks import code_of_hooks, left_hooks
 from .kept import UNNAMED, Kept, kept_values, names_in, outliving, root, stored
 from .recurrent import stores_of_states
 from .small_values import is_small
+from .summed_losses import kept_for_one_backward
 from .torch import TENSOR_METHODS, Kind, Tensors
 
 _CUTS = frozenset({"detach", "item", "tolist", "numpy", "shape", "argmax"})
@@ -70,7 +71,8 @@ def kept_losses(code: Notebook) -> list[KeptGraph]:
 def stores_of_graphs(code: Notebook, seen: Container[str] = ()) -> list[Store]:
     """Return the statements of loops that keep tensors with their graphs, which no backward pass frees.
 
-    Where there are none: those that make a tensor from what it was in the round before, of these that were `seen`.
+    Where there are none: those that make a tensor from what it was in the round before, of these that were `seen`, or
+    those that add up losses for one backward pass behind the loop.
     """
     try:
         found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
@@ -79,6 +81,7 @@ def stores_of_graphs(code: Notebook, seen: Container[str] = ()) -> list[Store]:
         states = [] if found else stores_of_states(code, Tensors(code))
         if not (found or states):  # the backward pass frees it, as it seems: but it was there with its graph
             found = [one.kept for one in carried if "." in one.kept.container]
+            found = found or [*kept_for_one_backward(Tensors(code))]
         hooked = [] if found or states or not any(left_hooks(code)) else [*code_of_hooks(code)]
     except Exception:  # the statement to blame is known without, only not so well
         return []

@@ -38,6 +38,21 @@ class SummedLoss:
 
 def summed_losses(tensors: Tensors) -> Iterator[SummedLoss]:
     """Yield the backward passes whose gradient is the sum of those of the rounds, each of which stands alone."""
+    for one, call, loops, divisors in _losses_behind_loops(tensors):
+        scope = one.scope
+        if _stands_alone(one, loops, scope, tensors):
+            divisor = None if None in divisors else " / ".join(one for one in divisors if one)
+            zero = [node for node in scope.calls if getattr(node.func, "attr", "") == "zero_grad"]
+            between = [node for node in zero if loops[-1].lineno < node.lineno < call.node.lineno]
+            yield SummedLoss(one, call, loops[-1], divisor, scope.statement_of(between[0]) if between else None)
+
+
+def kept_for_one_backward(tensors: Tensors) -> Iterator[Kept]:
+    """Yield the losses of the rounds of a loop that a backward pass behind it starts from: they have their graphs."""
+    yield from (one for one, *_ in _losses_behind_loops(tensors))
+
+
+def _losses_behind_loops(tensors: Tensors) -> Iterator[tuple[Kept, Backward, list[Loop], list[str | None]]]:
     for scope in tensors.code.running if tensors.in_use else ():
         calls = [one for one in backward_calls(scope.node, scope) if not (one.node.args or one.node.keywords)]
         kept = [one for one in kept_values([scope], tensors.origins) if one.scope is one.caller] if calls else []
@@ -46,15 +61,9 @@ def summed_losses(tensors: Tensors) -> Iterator[SummedLoss]:
             for one in kept:
                 loops = [loop for loop in one.loops if isinstance(loop, Loop) and _is_behind(call.node, loop)]
                 loops = loops[:1] if loops and not isinstance(loops[0], ast.stmt) else loops
-                if not loops:
-                    continue
-                divisors = _divisors(call.target, one, loops[-1], tensors)
-                if divisors is None or not _stands_alone(one, loops, scope, tensors):
-                    continue
-                divisor = None if None in divisors else " / ".join(one for one in divisors if one)
-                zero = [node for node in scope.calls if getattr(node.func, "attr", "") == "zero_grad"]
-                between = [node for node in zero if loops[-1].lineno < node.lineno < call.node.lineno]
-                yield SummedLoss(one, call, loops[-1], divisor, scope.statement_of(between[0]) if between else None)
+                divisors = _divisors(call.target, one, loops[-1], tensors) if loops else None
+                if divisors is not None:
+                    yield one, call, loops, divisors
 
 
 def grouped_losses(tensors: Tensors) -> Iterator[SummedLoss]:

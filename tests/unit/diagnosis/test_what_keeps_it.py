@@ -135,3 +135,52 @@ def test_an_average_that_a_look_saw_with_its_graph_is_not_freed_by_the_backward_
     answer = killed(loss, run, at=[[own_frame(run, 3)]], looks=[held(3, *([centre] if is_seen else []))])
 
     assert (place(answer), names(answer)) == (((2, 3), ["self.centre"]) if is_seen else ((3, 3), ["given"]))
+
+
+@pytest.mark.parametrize(
+    ("taken", "found"),
+    [
+        ("ticks = pandas.DataFrame(all_days(days))", ((3, 1), ["ticks"])),
+        ("ticks = list(all_days(days))", ((3, 1), ["ticks"])),
+        ("total = sum(all_days(days))", ((2, 3), [])),
+        ("for one in all_days(days):\n    kept.append(one)", ((3, 2), ["kept"])),
+    ],
+)
+def test_what_a_generator_yields_is_kept_by_what_makes_one_thing_of_all(taken, found):
+    days = "def ticks_of(day):\n    for second in day:\n        yield parse(second)\n"
+    days += "def all_days(days):\n    for day in days:\n        yield from ticks_of(day)"
+    frames = [own_frame(days, 3, "ticks_of"), own_frame(days, 6, "all_days"), own_frame(taken, 1)]
+    answer = killed(days, taken, at=[frames])
+
+    assert (place(answer), names(answer)) == found
+
+
+@pytest.mark.parametrize(
+    ("keep", "last", "name"),
+    [("total = total + loss", "total", "total"), ("losses.append(loss)", "torch.stack(losses).mean()", "losses")],
+)
+def test_the_losses_of_a_loop_are_kept_for_the_one_backward_pass_behind_it(keep, last, name):
+    run = f"total, losses = 0, []\nfor x, y in tasks:\n    loss = criterion(net(x), y)\n    {keep}\nend = {last}\n"
+    run += "end.backward()"
+    answer = killed("net = torch.nn.Linear(9, 9)", run, at=[[own_frame(run, 3)]])
+
+    assert (place(answer), names(answer)) == ((3, 4), [name])
+
+
+def test_a_dict_that_each_round_makes_anew_is_not_what_grows():
+    run = (
+        "total = 0\nfor task in tasks:\n    fast = adapt(net, task)\n    total = total + error(fast)\ntotal.backward()"
+    )
+    fast = NamedObject("fast", "dict", 80_000, items=14, item_type="torch.Tensor", with_graph=True)
+    looks = [held(3, fast, before_the_end_s=later) for later in (5, 1)]
+
+    answer = killed("net = torch.nn.Linear(9, 9)", run, at=[[own_frame(run, 3)]], looks=looks)
+
+    assert (place(answer), names(answer)) == ((3, 4), ["total", "fast"])
+
+
+def test_a_cell_that_stalls_when_its_container_is_full_still_grew_all_the_time_before():
+    cell = "with tf.GradientTape() as tape:\n    for x in loader:\n        adjust(field(x))"
+    stalled = killed(cell, at=[[own_frame(cell, 3)]], first="import tensorflow as tf", memory=[*RAMP, *[GIB] * 60])
+
+    assert names(stalled) == ["tape"]
