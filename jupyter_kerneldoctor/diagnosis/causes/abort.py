@@ -27,9 +27,7 @@ class Abort(Cause):
     Example: `os.abort()` in a cell; a C++ library that throws an exception that nobody catches.
     """
 
-    id = "abort"
-    title = "The program aborted itself"
-    family = Family.NATIVE_CRASH
+    id, title, family = "abort", "The program aborted itself", Family.NATIVE_CRASH
     incidents = LOST_WORKER
     worker_end = WorkerEnd("SIGABRT", Certainty.LIKELY, "aborted", "A worker process gave up")
 

@@ -42,9 +42,7 @@ class AllocationRefused(Cause):
     Example: `np.ones((20_000, 20_000))` below `ulimit -v 3000000`.
     """
 
-    id = "allocation-refused"
-    title = "Memory was refused"
-    family = Family.MEMORY
+    id, title, family = "allocation-refused", "Memory was refused", Family.MEMORY
     incidents = frozenset({"memory-error", "no-memory-for-process", "no-threads"})
     last_words = (
         r"terminate called after throwing an instance of '(?:St9bad_alloc|std::bad_alloc)'",

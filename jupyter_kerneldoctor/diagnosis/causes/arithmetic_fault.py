@@ -21,9 +21,7 @@ class ArithmeticFault(Cause):
     Example: `ctypes.CDLL(None).div(1, 0)` divides in C.
     """
 
-    id = "arithmetic-fault"
-    title = "Division by zero in native code"
-    family = Family.NATIVE_CRASH
+    id, title, family = "arithmetic-fault", "Division by zero in native code", Family.NATIVE_CRASH
     incidents = LOST_WORKER
     worker_end = WorkerEnd("SIGFPE", Certainty.STRONG, "most likely divided by 0 in native code")
 

@@ -35,9 +35,7 @@ class BinaryIncompatibility(Cause):
     Example: `pyarrow` 15.0.1, built for NumPy 1, in an environment with NumPy 2.
     """
 
-    id = "binary-incompatibility"
-    title = "Packages that do not fit together"
-    family = Family.NATIVE_CRASH
+    id, title, family = "binary-incompatibility", "Packages that do not fit together", Family.NATIVE_CRASH
     incidents = frozenset({"binary-mismatch"})
     last_words = (
         r"Intel (?:one)?MKL FATAL ERROR: ",

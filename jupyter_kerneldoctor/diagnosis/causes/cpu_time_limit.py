@@ -29,9 +29,7 @@ class CpuTimeLimit(Cause):
     Example: `while True: pass` below `ulimit -t 60`.
     """
 
-    id = "cpu-time-limit"
-    title = "The processor time was used up"
-    family = Family.LIMIT
+    id, title, family = "cpu-time-limit", "The processor time was used up", Family.LIMIT
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end:

@@ -32,9 +32,7 @@ class DiskFull(Cause):
     Example: `m = np.memmap("m.dat", "f8", "w+", shape=20_000_000); m[:] = 1` on a disk with 50 MB left.
     """
 
-    id = "disk-full"
-    title = "No room left on the disk"
-    family = Family.LIMIT
+    id, title, family = "disk-full", "No room left on the disk", Family.LIMIT
     incidents = frozenset({"no-space"})
     last_words = (r"No space left on device",)
 

@@ -25,9 +25,7 @@ class DriverMismatch(Cause):
     Example: `torch.zeros(1).cuda()` with a build for CUDA 12.6 and a driver that allows 11.4.
     """
 
-    id = "driver-mismatch"
-    title = "Driver, CUDA and library do not fit together"
-    family = Family.GPU
+    id, title, family = "driver-mismatch", "Driver, CUDA and library do not fit together", Family.GPU
     incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:

@@ -34,9 +34,7 @@ class ExitCall(Cause):
     Example: `if done: exit()`
     """
 
-    id = "exit-call"
-    title = "The code ended the kernel itself"
-    family = Family.OWN_END
+    id, title, family = "exit-call", "The code ended the kernel itself", Family.OWN_END
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:

@@ -26,9 +26,7 @@ class FdLimit(Cause):
     Example: `files = [open(path) for path in paths]` with 2000 paths.
     """
 
-    id = "fd-limit"
-    title = "Too many open files"
-    family = Family.LIMIT
+    id, title, family = "fd-limit", "Too many open files", Family.LIMIT
     incidents = frozenset({"too-many-files"})
     last_words = (r"^(?!.*(?:\[Errno \d+\]|\b(?:DEBUG|INFO|WARN(?:ING)?)\b)).*Too many open files",)
 

@@ -24,9 +24,7 @@ class FileTruncated(Cause):
     Example: `m = np.memmap("x.dat", mode="r")`, then `open("x.dat", "w").close()`, then `m.sum()`.
     """
 
-    id = "file-truncated"
-    title = "A mapped file became shorter"
-    family = Family.LIMIT
+    id, title, family = "file-truncated", "A mapped file became shorter", Family.LIMIT
 
     def judge(self, death: Death) -> CauseFinding | None:
         files = death.environment.shrunk

@@ -39,9 +39,7 @@ class ForkUnsafe(Cause):
     kernel.
     """
 
-    id = "fork-unsafe"
-    title = "Worker processes copied from a kernel with threads"
-    family = Family.STUCK
+    id, title, family = "fork-unsafe", "Worker processes copied from a kernel with threads", Family.STUCK
     incidents = frozenset({"cuda-error"})
     last_words = (r"fork\(\) called from a process already using GNU OpenMP",)
 

@@ -35,9 +35,7 @@ class GpuHardware(Cause):
     Example: Training on two cards with one power supply: the machine goes dark at the first large batch.
     """
 
-    id = "gpu-hardware"
-    title = "The graphics card failed"
-    family = Family.GPU
+    id, title, family = "gpu-hardware", "The graphics card failed", Family.GPU
     incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:

@@ -28,9 +28,7 @@ class GpuIllegalAccess(Cause):
     Example: `nn.Embedding(1000, 64)(tokens.cuda())` with a token 1000.
     """
 
-    id = "gpu-illegal-access"
-    title = "Invalid memory access on the graphics card"
-    family = Family.GPU
+    id, title, family = "gpu-illegal-access", "Invalid memory access on the graphics card", Family.GPU
     incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:

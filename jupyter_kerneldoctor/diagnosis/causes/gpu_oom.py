@@ -35,9 +35,7 @@ class OutOfGpuMemory(Cause):
     Example: `model(x_all.cuda())` on a card of 8 GiB, of which a second notebook's TensorFlow holds seven.
     """
 
-    id = "gpu-oom"
-    title = "The graphics card's memory was full"
-    family = Family.GPU
+    id, title, family = "gpu-oom", "The graphics card's memory was full", Family.GPU
     incidents = gpu.OUT_OF_MEMORY | {"cuda-error"}
 
     def judge(self, death: Death) -> CauseFinding | None:

@@ -52,9 +52,7 @@ class Hang(Cause):
     Example: `results = [queue.get() for _ in workers]`, where each worker failed at its start.
     """
 
-    id = "hang"
-    title = "The cell waits for something that will not come"
-    family = Family.STUCK
+    id, title, family = "hang", "The cell waits for something that will not come", Family.STUCK
 
     def judge(self, death: Death) -> CauseFinding | None:
         if death.busy_cell is not None:

@@ -40,9 +40,7 @@ class HeapCorruption(Cause):
     Example: `libc.free(p); libc.free(p)` through ctypes.
     """
 
-    id = "heap-corruption"
-    title = "Damaged memory in native code"
-    family = Family.NATIVE_CRASH
+    id, title, family = "heap-corruption", "Damaged memory in native code", Family.NATIVE_CRASH
     last_words = (
         _OLD_GLIBC + r"(?:double free or corruption|corrupted size vs\. prev_size|corrupted double-linked list)\b",
         _IN_MALLOC + _DAMAGED,

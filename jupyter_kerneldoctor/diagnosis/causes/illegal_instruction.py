@@ -32,9 +32,7 @@ class IllegalInstruction(Cause):
     Example: `import tensorflow` with a build for AVX on a processor without it.
     """
 
-    id = "illegal-instruction"
-    title = "An instruction this processor does not know"
-    family = Family.NATIVE_CRASH
+    id, title, family = "illegal-instruction", "An instruction this processor does not know", Family.NATIVE_CRASH
     incidents = LOST_WORKER
     worker_end = WorkerEnd("SIGILL", Certainty.LIKELY, "met an instruction the processor lacks")
     last_words = (

@@ -39,9 +39,7 @@ class KilledExternally(Cause):
     Example: `kill -9 <pid>` in a terminal while a cell runs.
     """
 
-    id = "killed-externally"
-    title = "Ended from outside"
-    family = Family.OUTSIDE
+    id, title, family = "killed-externally", "Ended from outside", Family.OUTSIDE
     general = True
     incidents = LOST_WORKER
 

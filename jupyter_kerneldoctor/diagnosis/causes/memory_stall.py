@@ -41,9 +41,7 @@ class MemoryStall(Cause):
     nothing.
     """
 
-    id = "memory-stall"
-    title = "Stuck, waiting for memory"
-    family = Family.MEMORY
+    id, title, family = "memory-stall", "Stuck, waiting for memory", Family.MEMORY
 
     def judge(self, death: Death) -> CauseFinding | None:
         cell, still = death.recording.running_cell, death.stuck_cell

@@ -30,9 +30,7 @@ class NoDeath(Cause):
     Example: A report asked for while the notebook is open.
     """
 
-    id = "no-death"
-    title = "The kernel is running"
-    family = Family.ALIVE
+    id, title, family = "no-death", "The kernel is running", Family.ALIVE
 
     def judge(self, death: Death) -> CauseFinding | None:
         if death.ended is not False:

@@ -46,9 +46,7 @@ class NoDisplay(Cause):
     Example: `cv2.imshow("x", image)` on a server.
     """
 
-    id = "no-display"
-    title = "No screen to open a window on"
-    family = Family.NATIVE_CRASH
+    id, title, family = "no-display", "No screen to open a window on", Family.NATIVE_CRASH
     last_words = (
         r"(?:Could not load|could not find) the Qt platform plugin",
         r"(?:[Cc]ould not connect to display|cannot connect to X server|bad X server connection)",

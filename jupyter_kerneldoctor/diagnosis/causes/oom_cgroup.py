@@ -36,9 +36,7 @@ class OutOfMemoryInCgroup(Cause):
     file.
     """
 
-    id = "oom-cgroup"
-    title = "Out of memory: a container or session limit"
-    family = Family.MEMORY
+    id, title, family = "oom-cgroup", "Out of memory: a container or session limit", Family.MEMORY
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:

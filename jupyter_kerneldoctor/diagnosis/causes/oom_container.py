@@ -30,9 +30,7 @@ class OutOfMemoryInContainer(Cause):
     Example: Three notebooks in a pod of 2 GiB: the third loads a table, and all three are gone, the server with them.
     """
 
-    id = "oom-container"
-    title = "Out of memory: the whole container"
-    family = Family.MEMORY
+    id, title, family = "oom-container", "Out of memory: the whole container", Family.MEMORY
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.recording.rebooted:

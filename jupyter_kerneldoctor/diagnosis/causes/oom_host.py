@@ -30,9 +30,7 @@ class OutOfMemoryOnHost(Cause):
     Example: Two notebooks with a table of 6 GiB each on a laptop with 16 GiB: the third `merge` ends one of them.
     """
 
-    id = "oom-host"
-    title = "Out of memory: the machine"
-    family = Family.MEMORY
+    id, title, family = "oom-host", "Out of memory: the machine", Family.MEMORY
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:

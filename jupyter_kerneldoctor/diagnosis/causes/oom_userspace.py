@@ -38,9 +38,7 @@ class OutOfMemoryInUserspace(Cause):
     left.
     """
 
-    id = "oom-userspace"
-    title = "Out of memory: ended by a service that watches over memory"
-    family = Family.MEMORY
+    id, title, family = "oom-userspace", "Out of memory: ended by a service that watches over memory", Family.MEMORY
     incidents = frozenset({"worker-killed"})
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:

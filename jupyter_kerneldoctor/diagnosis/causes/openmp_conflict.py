@@ -36,9 +36,7 @@ class OpenmpConflict(Cause):
     Example: PyTorch from pip beside a NumPy from conda that uses MKL.
     """
 
-    id = "openmp-conflict"
-    title = "Two copies of the OpenMP library"
-    family = Family.NATIVE_CRASH
+    id, title, family = "openmp-conflict", "Two copies of the OpenMP library", Family.NATIVE_CRASH
     last_words = (r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",)
 
     def judge(self, death: Death) -> CauseFinding | None:

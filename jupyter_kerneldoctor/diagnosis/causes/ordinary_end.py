@@ -19,9 +19,7 @@ class OrdinaryEnd(Cause):
     Example: Restart Kernel in the Kernel menu, also while a cell is running.
     """
 
-    id = "ordinary-end"
-    title = "Ended as asked"
-    family = Family.ORDINARY_END
+    id, title, family = "ordinary-end", "Ended as asked", Family.ORDINARY_END
 
     def judge(self, death: Death) -> CauseFinding | None:
         if death.ended is not True or death.request is None:

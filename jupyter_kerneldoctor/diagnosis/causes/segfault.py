@@ -27,9 +27,7 @@ class Segfault(Cause):
     Example: `ctypes.string_at(0)` reads at address 0, where there is no memory.
     """
 
-    id = "segfault"
-    title = "Crash in native code (segmentation fault)"
-    family = Family.NATIVE_CRASH
+    id, title, family = "segfault", "Crash in native code (segmentation fault)", Family.NATIVE_CRASH
     general = True
     incidents = LOST_WORKER
     worker_end = WorkerEnd("SIGSEGV", Certainty.LIKELY, "crashed in native code")

@@ -45,9 +45,7 @@ class SelfKill(Cause):
     Example: `os.kill(os.getpid(), signal.SIGKILL)`
     """
 
-    id = "self-kill"
-    title = "The cell ended its own kernel with a signal"
-    family = Family.OWN_END
+    id, title, family = "self-kill", "The cell ended its own kernel with a signal", Family.OWN_END
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.status.exit_code is not None:

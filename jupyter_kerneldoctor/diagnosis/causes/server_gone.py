@@ -43,9 +43,7 @@ class ServerGone(Cause):
     Example: An SSH connection with `jupyter lab` in the foreground breaks.
     """
 
-    id = "server-gone"
-    title = "The Jupyter server ended"
-    family = Family.OUTSIDE
+    id, title, family = "server-gone", "The Jupyter server ended", Family.OUTSIDE
     last_words = (r"Parent appears to have exited, shutting down",)
 
     def judge(self, death: Death) -> CauseFinding | None:

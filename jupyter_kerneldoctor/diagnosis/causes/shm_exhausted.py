@@ -50,9 +50,7 @@ class ShmExhausted(Cause):
     memory.
     """
 
-    id = "shm-exhausted"
-    title = "Shared memory (/dev/shm) is full"
-    family = Family.LIMIT
+    id, title, family = "shm-exhausted", "Shared memory (/dev/shm) is full", Family.LIMIT
     incidents = LOST_WORKER | {"no-space"}
     worker_end = WorkerEnd(
         "SIGBUS",

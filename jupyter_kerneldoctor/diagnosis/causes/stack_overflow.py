@@ -45,9 +45,7 @@ class StackOverflow(Cause):
     Example: A `__bool__` that returns `bool(self)`, after `sys.setrecursionlimit(10**6)`.
     """
 
-    id = "stack-overflow"
-    title = "Stack overflow: a recursion too deep"
-    family = Family.NATIVE_CRASH
+    id, title, family = "stack-overflow", "Stack overflow: a recursion too deep", Family.NATIVE_CRASH
     last_words = (
         r"^thread '[^'\n]*'(?: \(\d+\))? has overflowed its stack",
         r"^runtime: goroutine stack exceeds \d+-byte limit",

@@ -31,9 +31,7 @@ class StartupFailure(Cause):
     Example: A kernelspec whose `argv` names the Python of an environment that was removed.
     """
 
-    id = "startup-failure"
-    title = "The kernel could not start"
-    family = Family.START
+    id, title, family = "startup-failure", "The kernel could not start", Family.START
 
     def judge(self, death: Death) -> CauseFinding | None:
         server = death.recording.server

@@ -35,9 +35,7 @@ class ThreadLimit(Cause):
     Example: 400 threads in a container that allows 60.
     """
 
-    id = "thread-limit"
-    title = "No more threads could be started"
-    family = Family.LIMIT
+    id, title, family = "thread-limit", "No more threads could be started", Family.LIMIT
     incidents = frozenset({"no-threads", "interrupted-by-openblas", "no-memory-for-process"})
     warnings = (r"OpenBLAS blas_thread_init: pthread_create failed",)
     last_words = (

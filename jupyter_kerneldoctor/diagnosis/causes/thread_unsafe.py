@@ -55,9 +55,7 @@ class ThreadUnsafe(Cause):
     Example: Reading two netCDF files in a `ThreadPoolExecutor`.
     """
 
-    id = "thread-unsafe"
-    title = "Two threads in a library that allows one"
-    family = Family.NATIVE_CRASH
+    id, title, family = "thread-unsafe", "Two threads in a library that allows one", Family.NATIVE_CRASH
     last_words = (
         r"Concurrent access has been detected",
         r"Tcl_AsyncDelete: async handler deleted by the wrong thread",

@@ -62,9 +62,7 @@ class UnhandledSignal(Cause):
     Example: `signal.alarm(5)` without a handler, and a cell that takes longer.
     """
 
-    id = "unhandled-signal"
-    title = "A signal that nobody handled"
-    family = Family.OUTSIDE
+    id, title, family = "unhandled-signal", "A signal that nobody handled", Family.OUTSIDE
 
     def judge(self, death: Death) -> CauseFinding | None:
         signal = death.signal

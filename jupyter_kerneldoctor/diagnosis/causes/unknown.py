@@ -22,9 +22,7 @@ class Unknown(Cause):
     Example: A container that was ended as a whole, the recorder with it.
     """
 
-    id = "unknown"
-    title = "Not known"
-    family = Family.UNKNOWN
+    id, title, family = "unknown", "Not known", Family.UNKNOWN
 
     def judge(self, death: Death) -> CauseFinding | None:
         if death.ended is False:

@@ -25,11 +25,7 @@ class CheckThePointer(Fix):
     What it costs: Nothing.
     """
 
-    id, title, causes = (
-        "check-the-pointer",
-        "Check for NULL what C gave: a ValueError, no crash",
-        ("segfault",),
-    )
+    id, title, causes = "check-the-pointer", "Check for NULL what C gave: a ValueError, no crash", ("segfault",)
     unless_offered = frozenset({"ctypes-signatures", "keep-buffer-alive", "keep-cffi-memory", "check-allocation"})
 
     FIRES = [
