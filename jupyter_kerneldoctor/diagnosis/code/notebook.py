@@ -33,6 +33,8 @@ from .trees import holds
 __all__ = ["Binding", "Call", "CodeTooLargeError", "Notebook", "Running", "Scope"]
 
 
+N = TypeVar("N", bound=ast.AST)
+
 _MOST_STEPS = 4  # from an object to its class
 _CALLED_BY_ITSELF = re.compile(r"__|(?:forward|call|(?:training|train|validation|test|predict)_step|on_[a-z_]+)$")
 """Methods that Python, PyTorch, Lightning and Keras call."""
@@ -64,6 +66,12 @@ class Running:
     def used_names(self) -> frozenset[str]:
         """The names that stand in the cell, and in what it may have called."""
         return frozenset(node.id for scope in self.scopes for node in scope.names if isinstance(node, ast.Name))
+
+    def nodes(self, *kinds: type[N]) -> Iterator[tuple[N, Scope]]:
+        """Yield the nodes of these kinds, each with its scope."""
+        for scope in self.scopes:
+            found = scope.calls if kinds == (ast.Call,) else scope.nodes
+            yield from ((one, scope) for one in found if isinstance(one, kinds))
 
     def calls(self, *names: str) -> Iterator[Call]:
         """Yield the calls of functions with these full names, as `Notebook.calls` does for all cells."""

@@ -98,30 +98,29 @@ def averaged_lists(code: Notebook) -> Iterator[Averaged]:
     """Yield those of the running cell and the functions that it calls."""
     imports = (pair for one in code.mentioning("numpy") for pair in one.bindings.items())
     numpy = next((name for name, bound in imports if bound[-1].imported == "numpy"), "")
-    for scope in code.running if numpy else ():
-        for statement in scope.nodes:
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if len(scope.bindings.get(name, ())) == 1:
-                    made = _unstacked(value, scope, code)
-                case _:
-                    continue
-            aliases = dict(found for one in scope.nodes if (found := _stacked(one, name, scope, code)))
-            names = {name, *aliases}
-            results = tuple(_results(names, scope, code))
-            stores = [one for one in scope.nodes if _appends(one, name)]
-            loads = [one for one in scope.nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
-            reads = sum(one.id in names for one in loads)
-            if not results or reads != len(results) + len(stores) + len(aliases):
+    for statement, scope in code.running.nodes(ast.AST) if numpy else ():
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if len(scope.bindings.get(name, ())) == 1:
+                made = _unstacked(value, scope, code)
+            case _:
                 continue
-            match made, stores:
-                case ast.ListComp(elt=item, generators=[ast.comprehension(ifs=[], is_async=0) as one]), []:
-                    head = f"for {scope.segment(one.target)} in {scope.segment(one.iter)}"
-                    yield Averaged(name, scope, statement, None, item, head, results, (*aliases.values(),), numpy)
-                case ast.List(elts=[]), [ast.Expr(value=ast.Call(args=[item])) as store]:
-                    loops = scope.loops_around(store)
-                    if len(loops) == 1 and isinstance(loops[0], ast.For):
-                        head = f"for {scope.segment(loops[0].target)} in {scope.segment(loops[0].iter)}"
-                        yield Averaged(name, scope, statement, store, item, head, results, (*aliases.values(),), numpy)
+        aliases = dict(found for one in scope.nodes if (found := _stacked(one, name, scope, code)))
+        names = {name, *aliases}
+        results = tuple(_results(names, scope, code))
+        stores = [one for one in scope.nodes if _appends(one, name)]
+        loads = [one for one in scope.nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+        reads = sum(one.id in names for one in loads)
+        if not results or reads != len(results) + len(stores) + len(aliases):
+            continue
+        match made, stores:
+            case ast.ListComp(elt=item, generators=[ast.comprehension(ifs=[], is_async=0) as one]), []:
+                head = f"for {scope.segment(one.target)} in {scope.segment(one.iter)}"
+                yield Averaged(name, scope, statement, None, item, head, results, (*aliases.values(),), numpy)
+            case ast.List(elts=[]), [ast.Expr(value=ast.Call(args=[item])) as store]:
+                loops = scope.loops_around(store)
+                if len(loops) == 1 and isinstance(loops[0], ast.For):
+                    head = f"for {scope.segment(loops[0].target)} in {scope.segment(loops[0].iter)}"
+                    yield Averaged(name, scope, statement, store, item, head, results, (*aliases.values(),), numpy)
 
 
 def _results(names: set[str], scope: Scope, code: Notebook) -> Iterator[tuple[ast.Call, str]]:

@@ -27,11 +27,10 @@ def forked_workers(code: Notebook) -> Iterator[tuple[Call, str]]:
         context = call.argument("mp_context", 1) if _MAKERS[call.name] == "ProcessPoolExecutor" else None
         if context is None:
             yield call, _MAKERS[call.name]
-    for scope in code.running:
-        for node in scope.calls:
-            match node.func:
-                case ast.Attribute(value=maker, attr="Pool" | "Process" as kind) if _is_fork(maker, scope, code):
-                    yield Call(node, scope, f"multiprocessing.{kind}"), kind
+    for node, scope in code.running.nodes(ast.Call):
+        match node.func:
+            case ast.Attribute(value=maker, attr="Pool" | "Process" as kind) if _is_fork(maker, scope, code):
+                yield Call(node, scope, f"multiprocessing.{kind}"), kind
 
 
 def _context(node: ast.expr, scope: Scope, code: Notebook) -> tuple[ast.Call, Scope] | None:
@@ -53,12 +52,11 @@ def _is_fork(node: ast.expr, scope: Scope, code: Notebook) -> bool:
 
 def given_to_workers(code: Notebook) -> Iterator[tuple[ast.expr, Scope]]:
     """Yield what workers are given to run."""
-    for scope in code.running:
-        for node in scope.calls:
-            given = [word.value for word in node.keywords if word.arg == "target"]
-            if isinstance(node.func, ast.Attribute) and node.func.attr in _GIVEN:
-                given += node.args[:1]
-            yield from ((one, scope) for one in given)
+    for node, scope in code.running.nodes(ast.Call):
+        given = [word.value for word in node.keywords if word.arg == "target"]
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _GIVEN:
+            given += node.args[:1]
+        yield from ((one, scope) for one in given)
 
 
 def functions_given(code: Notebook) -> list[tuple[str, bool]]:

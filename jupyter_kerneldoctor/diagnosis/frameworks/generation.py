@@ -33,21 +33,20 @@ class Generation:
 def generations(code: Notebook) -> Iterator[Generation]:
     """Yield those that no loop repeats."""
     origins = Origins(code)
-    for scope in code.running if code.imports("transformers") else ():
-        for call in scope.calls:
-            function = call.func
-            if not isinstance(function, ast.Attribute) or function.attr != "generate":
-                continue
-            model = scope.segment(function.value)
-            for tokenizer, texts in () if origins.is_repeated(call, scope) else tokenized(call, scope, code):
-                plain = [one for one in scope.parameters if one != "self"]
-                is_given = isinstance(texts, ast.Name) and plain[:1] == [texts.id]
-                calls = [one for one in origins.calls_of(scope) if one[0].args] if is_given else []
-                if not calls:
-                    yield Generation(call, scope, model, tokenizer, texts, None, scope, is_list=False)
-                elif not _is_in_parts(*calls[0]):
-                    outer, caller = calls[0]
-                    yield Generation(call, scope, model, tokenizer, outer.args[0], outer, caller, _gives_list(scope))
+    for call, scope in code.running.nodes(ast.Call) if code.imports("transformers") else ():
+        function = call.func
+        if not isinstance(function, ast.Attribute) or function.attr != "generate":
+            continue
+        model = scope.segment(function.value)
+        for tokenizer, texts in () if origins.is_repeated(call, scope) else tokenized(call, scope, code):
+            plain = [one for one in scope.parameters if one != "self"]
+            is_given = isinstance(texts, ast.Name) and plain[:1] == [texts.id]
+            calls = [one for one in origins.calls_of(scope) if one[0].args] if is_given else []
+            if not calls:
+                yield Generation(call, scope, model, tokenizer, texts, None, scope, is_list=False)
+            elif not _is_in_parts(*calls[0]):
+                outer, caller = calls[0]
+                yield Generation(call, scope, model, tokenizer, outer.args[0], outer, caller, _gives_list(scope))
 
 
 def tokenized(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[tuple[str, ast.expr]]:

@@ -37,11 +37,10 @@ def left_hooks(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:
     origins = Origins(code)
     if any(getattr(call.func, "attr", "") == "remove" and not call.args for call in _calls(code, "remove")):
         return
-    for scope in code.running:
-        for call in scope.calls:
-            is_called = scope.is_cell or origins.calls_of(scope)
-            if getattr(call.func, "attr", "") in _HOOKS and is_called and origins.is_repeated(call, scope):
-                yield call, scope
+    for call, scope in code.running.nodes(ast.Call):
+        is_called = scope.is_cell or origins.calls_of(scope)
+        if getattr(call.func, "attr", "") in _HOOKS and is_called and origins.is_repeated(call, scope):
+            yield call, scope
 
 
 def lasting_hooks(code: Notebook) -> Iterator[tuple[ast.Call, Scope, list[Scope]]]:

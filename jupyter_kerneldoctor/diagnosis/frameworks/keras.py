@@ -96,11 +96,10 @@ def batched_before(owner: ast.expr) -> ast.Call | None:
 
 def training_calls(code: Notebook) -> Iterator[Call]:
     """Yield the calls of `fit`, `evaluate` and `predict` of a Keras model in what ran."""
-    for scope in code.running if is_used(code) else ():
-        for call in scope.calls:
-            match call.func:
-                case ast.Attribute(attr=name, value=owner) if name in _TRAINING and _is_model(owner, scope, code):
-                    yield Call(call, scope, name)
+    for call, scope in code.running.nodes(ast.Call) if is_used(code) else ():
+        match call.func:
+            case ast.Attribute(attr=name, value=owner) if name in _TRAINING and _is_model(owner, scope, code):
+                yield Call(call, scope, name)
 
 
 def _is_model(node: ast.expr, scope: Scope, code: Notebook) -> bool:

@@ -36,18 +36,17 @@ def is_read_whole(word: str, returned: ast.Dict, code: Notebook) -> bool:
         is_item = item is not None and container_name(item).rpartition(".")[2] == word
         return is_item or any(one.node is returned for one in all_origins(node, scope, code))
 
-    for scope in code.running:
-        for node in scope.nodes:
-            match node:
-                case ast.Call(func=function, args=given, keywords=words):
-                    parts = [*given, *(one.value for one in words if one.arg is not None)]
-                    names = {container_name(one).rpartition(".")[2] for one in parts if isinstance(one, _NAMES)}
-                    if word in names and getattr(function, "id", "") not in _COUNTS:
-                        return True
-                    if any(is_one(one.value, scope) for one in words if one.arg is None):
-                        return True
-                case ast.Subscript(value=owner, slice=ast.Name() | ast.Attribute()) if is_one(owner, scope):
+    for node, scope in code.running.nodes(ast.AST):
+        match node:
+            case ast.Call(func=function, args=given, keywords=words):
+                parts = [*given, *(one.value for one in words if one.arg is not None)]
+                names = {container_name(one).rpartition(".")[2] for one in parts if isinstance(one, _NAMES)}
+                if word in names and getattr(function, "id", "") not in _COUNTS:
                     return True
+                if any(is_one(one.value, scope) for one in words if one.arg is None):
+                    return True
+            case ast.Subscript(value=owner, slice=ast.Name() | ast.Attribute()) if is_one(owner, scope):
+                return True
     return False
 
 

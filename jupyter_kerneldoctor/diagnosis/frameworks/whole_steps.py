@@ -24,33 +24,30 @@ _PICKS = frozenset({"choice", "permutation", "sample", "shuffle", "randint", "dy
 def find_whole_step(code: Notebook, values: Values) -> WholeBatch | None:
     """Return a loop over rounds with a step that gets the same rows each time, as many of each of its arrays."""
     origins = Origins(code)
-    for scope in code.running:
-        for loop in scope.nodes:
-            if not isinstance(loop, ast.For) or not _counts(loop.iter) or loop.orelse:
+    for loop, scope in code.running.nodes(ast.For):
+        if not _counts(loop.iter) or loop.orelse:
+            continue
+        bound = {one.id for one in scope.inside(loop) if isinstance(one, ast.Name) and not _is_read(one)}
+        for step, given in _steps(loop, scope, origins):
+            fixed = {
+                one: is_object
+                for one, is_object in given.items()
+                if not bound & {part.id for part in _names([one], scope)}
+            }
+            shapes = {one: shape for one in fixed if (shape := _shape(one, scope, values))}
+            most = max((shape[0] for shape in shapes.values()), default=0)
+            data = sorted((one for one, shape in shapes.items() if shape[0] == most), key=lambda one: -len(shapes[one]))
+            is_graph = any(shape[:2] == (most, most) for shape in shapes.values())  # its nodes need each other
+            if most < _LEAST_ROWS or is_graph or all(len(shapes[one]) == 1 for one in data):
                 continue
-            bound = {one.id for one in scope.inside(loop) if isinstance(one, ast.Name) and not _is_read(one)}
-            for step, given in _steps(loop, scope, origins):
-                fixed = {
-                    one: is_object
-                    for one, is_object in given.items()
-                    if not bound & {part.id for part in _names([one], scope)}
-                }
-                shapes = {one: shape for one in fixed if (shape := _shape(one, scope, values))}
-                most = max((shape[0] for shape in shapes.values()), default=0)
-                data = sorted(
-                    (one for one, shape in shapes.items() if shape[0] == most), key=lambda one: -len(shapes[one])
-                )
-                is_graph = any(shape[:2] == (most, most) for shape in shapes.values())  # its nodes need each other
-                if most < _LEAST_ROWS or is_graph or all(len(shapes[one]) == 1 for one in data):
-                    continue
-                known = {scope.segment(one) for one in data}
-                others = [one for one in fixed if one not in shapes and values.of(one, scope) is None]
-                beside = [one for one in others if isinstance(one, ast.Name) and bound_with(one.id, scope) & known]
-                data += beside
-                is_clear = all(one in beside or fixed[one] or _is_no_array(one, scope, code) for one in others)
-                names = tuple(dict.fromkeys(scope.segment(one) for one in data))
-                rows = most if values.of(data[0], scope) is not None else None
-                return WholeBatch(loop, scope, names, rows, is_clear, most, tuple(step), tuple(data))
+            known = {scope.segment(one) for one in data}
+            others = [one for one in fixed if one not in shapes and values.of(one, scope) is None]
+            beside = [one for one in others if isinstance(one, ast.Name) and bound_with(one.id, scope) & known]
+            data += beside
+            is_clear = all(one in beside or fixed[one] or _is_no_array(one, scope, code) for one in others)
+            names = tuple(dict.fromkeys(scope.segment(one) for one in data))
+            rows = most if values.of(data[0], scope) is not None else None
+            return WholeBatch(loop, scope, names, rows, is_clear, most, tuple(step), tuple(data))
     return None
 
 

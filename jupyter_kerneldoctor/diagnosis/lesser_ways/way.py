@@ -116,14 +116,13 @@ def _running_calls(death: Death) -> tuple[dict[str, list[Call]], dict[str, list[
     """Return the calls that may have been running, by the full name of the function, and by that of the method."""
     by_name: dict[str, list[Call]] = {}
     by_word: dict[str, list[Call]] = {}
-    for scope in death.code.running:
-        for node in scope.calls:
-            if death.was_running(node, scope):
-                name = death.code.qualified(node.func, scope)
-                if name is not None and (death.is_of_this_cell or not death.is_about_memory):
-                    by_name.setdefault(name, []).append(Call(node, scope, name))
-                for word in _called(node) if death.is_of_this_cell else ():
-                    by_word.setdefault(word, []).append(Call(node, scope, f".{word}"))
+    for node, scope in death.code.running.nodes(ast.Call):
+        if death.was_running(node, scope):
+            name = death.code.qualified(node.func, scope)
+            if name is not None and (death.is_of_this_cell or not death.is_about_memory):
+                by_name.setdefault(name, []).append(Call(node, scope, name))
+            for word in _called(node) if death.is_of_this_cell else ():
+                by_word.setdefault(word, []).append(Call(node, scope, f".{word}"))
     return by_name, by_word
 
 

@@ -194,32 +194,31 @@ def _of_weights(scope: Scope, left: ast.expr, right: ast.expr, missing: int) -> 
 
 def _products(death: Death, missing: int) -> Proposals:
     """Yield what to do in place of `X @ X.T`, and of an outer difference: a block of rows at a time."""
-    for scope in death.code.running if death.is_of_this_cell else ():
-        for node in scope.nodes:
-            match node:
-                case ast.BinOp(op=ast.MatMult(), left=left, right=ast.Attribute(attr="T") as right) as whole:
-                    form = "{left}[at : at + 1000] @ {right}"
-                case ast.Call(func=ast.Attribute(attr="outer") as function, args=[left, right], keywords=[]) as whole:
-                    form = scope.segment(function) + "({left}[at : at + 1000], {right})"
-                case _:
-                    continue
-            one, other = death.values.of(left, scope), death.values.of(right, scope)
-            if one is None and other is None and death.was_running(whole, scope) and _is_trained(death, scope):
-                yield _of_weights(scope, left, right, missing)
-            if one is None or other is None or not (one.shape and other.shape):
+    for node, scope in death.code.running.nodes(ast.AST) if death.is_of_this_cell else ():
+        match node:
+            case ast.BinOp(op=ast.MatMult(), left=left, right=ast.Attribute(attr="T") as right) as whole:
+                form = "{left}[at : at + 1000] @ {right}"
+            case ast.Call(func=ast.Attribute(attr="outer") as function, args=[left, right], keywords=[]) as whole:
+                form = scope.segment(function) + "({left}[at : at + 1000], {right})"
+            case _:
                 continue
-            takes = one.shape[0] * other.shape[-1] * 8
-            if takes >= max(missing // 4, death.safe_headroom_bytes or 1) and death.was_running(whole, scope):
-                part = form.format(left=scope.segment(left), right=scope.segment(right))
-                yield Proposal(
-                    (),
-                    f"{quote(scope.segment(whole))} makes a number for each pair of rows: {size(takes)}. Work on a "
-                    "block of rows at a time, and keep only what you need of each, as the nearest.",
-                    takes,
-                    title="Compare a block of rows at a time",
-                    snippet=f"for at in range(0, len({scope.segment(left)}), 1000):\n    part = {part}\n"
-                    "    nearest = part.argsort(axis=1)[:, -10:]  # keep only what you need of it",
-                )
+        one, other = death.values.of(left, scope), death.values.of(right, scope)
+        if one is None and other is None and death.was_running(whole, scope) and _is_trained(death, scope):
+            yield _of_weights(scope, left, right, missing)
+        if one is None or other is None or not (one.shape and other.shape):
+            continue
+        takes = one.shape[0] * other.shape[-1] * 8
+        if takes >= max(missing // 4, death.safe_headroom_bytes or 1) and death.was_running(whole, scope):
+            part = form.format(left=scope.segment(left), right=scope.segment(right))
+            yield Proposal(
+                (),
+                f"{quote(scope.segment(whole))} makes a number for each pair of rows: {size(takes)}. Work on a "
+                "block of rows at a time, and keep only what you need of each, as the nearest.",
+                takes,
+                title="Compare a block of rows at a time",
+                snippet=f"for at in range(0, len({scope.segment(left)}), 1000):\n    part = {part}\n"
+                "    nearest = part.argsort(axis=1)[:, -10:]  # keep only what you need of it",
+            )
 
 
 def _broadcast(death: Death, missing: int) -> Proposals:

@@ -45,25 +45,24 @@ class DiagonalOfProduct(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Find the product, and that nothing else uses it."""
         missing = death.memory.missing_bytes or 0
-        for scope in death.code.running if death.is_of_this_cell else ():
-            for call in scope.calls:
-                match call.func:
-                    case ast.Attribute(attr="diagonal", value=inner) if not call.args:
-                        pass
-                    case _ if death.code.qualified(call.func, scope) in ("numpy.diag", "numpy.diagonal"):
-                        inner = call.args[0] if len(call.args) == 1 else call
-                    case _:
+        for call, scope in death.code.running.nodes(ast.Call) if death.is_of_this_cell else ():
+            match call.func:
+                case ast.Attribute(attr="diagonal", value=inner) if not call.args:
+                    pass
+                case _ if death.code.qualified(call.func, scope) in ("numpy.diag", "numpy.diagonal"):
+                    inner = call.args[0] if len(call.args) == 1 else call
+                case _:
+                    continue
+            product = _written_out(Call(call, scope, ""), inner)
+            match product:
+                case ast.BinOp(op=ast.MatMult(), left=left, right=ast.Attribute(attr="T", value=right)):
+                    value = death.values.of(product, scope)
+                    small = value is not None and (value.bytes or 0) < missing // 4
+                    if small or not death.was_running(product, scope):
                         continue
-                product = _written_out(Call(call, scope, ""), inner)
-                match product:
-                    case ast.BinOp(op=ast.MatMult(), left=left, right=ast.Attribute(attr="T", value=right)):
-                        value = death.values.of(product, scope)
-                        small = value is not None and (value.bytes or 0) < missing // 4
-                        if small or not death.was_running(product, scope):
-                            continue
-                        one, other = scope.segment(left), scope.segment(right)
-                        texts = {"left": quote(one), "right": quote(other), "left_code": one, "right_code": other}
-                        return {**texts, "product": quote(scope.segment(product)), "used": scope.segment(call)}
+                    one, other = scope.segment(left), scope.segment(right)
+                    texts = {"left": quote(one), "right": quote(other), "left_code": one, "right_code": other}
+                    return {**texts, "product": quote(scope.segment(product)), "used": scope.segment(call)}
         return None
 
 

@@ -100,17 +100,16 @@ def doubles(death: Death) -> Iterator[tuple[ast.expr, Scope, Changes]]:
         given = call.argument("dtype", place)
         if call.is_written_out and (given is None or is_double(given)) and _makes_floats(call, death):
             yield call.node, call.scope, set_argument(call, "dtype", single_precision(call, death.code), place)
-    for scope in death.code.running:
-        for node in scope.nodes:
-            match node:
-                case ast.Call(func=ast.Attribute(attr="astype", value=owner), args=[kind], keywords=[]):
-                    if is_double(kind) and death.was_running(node, scope):
-                        yield node, scope, _as_single(node, owner, scope, death)
-                case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
-                    value = death.values.of(left, scope)
-                    is_whole = is_array(value) and value is not None and value.dtype in _NARROW
-                    if is_whole and (edits := _divided_as_single(node, by, scope, death)) is not None:
-                        yield node, scope, edits
+    for node, scope in death.code.running.nodes(ast.AST):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="astype", value=owner), args=[kind], keywords=[]):
+                if is_double(kind) and death.was_running(node, scope):
+                    yield node, scope, _as_single(node, owner, scope, death)
+            case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
+                value = death.values.of(left, scope)
+                is_whole = is_array(value) and value is not None and value.dtype in _NARROW
+                if is_whole and (edits := _divided_as_single(node, by, scope, death)) is not None:
+                    yield node, scope, edits
 
 
 def _divided_as_single(node: ast.expr, by: ast.expr, scope: Scope, death: Death) -> Changes | None:

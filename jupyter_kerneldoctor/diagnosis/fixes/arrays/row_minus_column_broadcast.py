@@ -66,27 +66,26 @@ class RowMinusColumnBroadcast(Fix):
     ]
 
     def propose(self, death: Death) -> Proposals:
-        for scope in death.code.running if death.is_of_this_cell else ():
-            for node in scope.nodes:
-                if not isinstance(node, ast.BinOp) or not death.was_running(node, scope):
+        for node, scope in death.code.running.nodes(ast.BinOp) if death.is_of_this_cell else ():
+            if not death.was_running(node, scope):
+                continue
+            for row, column in ((node.left, node.right), (node.right, node.left)):
+                one, other = (
+                    death.values.of(row, scope),
+                    death.values.of(column, scope) or _predicted(column, scope, death),
+                )
+                other = other or _as_asked(one, column, scope, death)
+                if one is None or other is None or not (is_array(one) and is_array(other)):
                     continue
-                for row, column in ((node.left, node.right), (node.right, node.left)):
-                    one, other = (
-                        death.values.of(row, scope),
-                        death.values.of(column, scope) or _predicted(column, scope, death),
+                meant = isinstance(column, ast.Subscript) or _is_reduced(node, scope)  # a[:, None], .argmin(1)
+                if other.shape == (*one.shape, 1) and len(one.shape) == 1 and not meant:
+                    whole = one.shape[0] ** 2 * _FLOAT_BYTES
+                    why = (
+                        f"{quote(scope.segment(row))} has the shape ({one.shape[0]:,},) and "
+                        f"{quote(scope.segment(column))} the shape ({one.shape[0]:,}, 1): the result has a number "
+                        f"for each pair, {size(whole)}. With `.ravel()` it has {one.shape[0]:,} numbers."
                     )
-                    other = other or _as_asked(one, column, scope, death)
-                    if one is None or other is None or not (is_array(one) and is_array(other)):
-                        continue
-                    meant = isinstance(column, ast.Subscript) or _is_reduced(node, scope)  # a[:, None], .argmin(1)
-                    if other.shape == (*one.shape, 1) and len(one.shape) == 1 and not meant:
-                        whole = one.shape[0] ** 2 * _FLOAT_BYTES
-                        why = (
-                            f"{quote(scope.segment(row))} has the shape ({one.shape[0]:,},) and "
-                            f"{quote(scope.segment(column))} the shape ({one.shape[0]:,}, 1): the result has a number "
-                            f"for each pair, {size(whole)}. With `.ravel()` it has {one.shape[0]:,} numbers."
-                        )
-                        yield Proposal(append(scope, column, ".ravel()"), why, whole)
+                    yield Proposal(append(scope, column, ".ravel()"), why, whole)
 
 
 def _is_reduced(node: ast.BinOp, scope: Scope) -> bool:

@@ -117,19 +117,18 @@ class UntouchedPreallocation(Fix):
 def _filled(death: Death) -> Iterator[tuple[Call, str, Value | None]]:
     """Yield the calls that reserved the arrays which a running line writes into, and the arrays' names."""
     found: dict[ast.Call, tuple[Call, str, Value | None]] = {}
-    for scope in death.code.running if death.is_of_this_cell else ():
-        for node in scope.nodes:
-            match node:
-                case ast.Subscript(value=array, ctx=ast.Store()) | ast.AugAssign(target=array):
-                    statement = scope.tree.statements[node]
-                    loops = scope.loops_around(statement)
-                    if not death.was_running((statement, *loops)[-1], scope):
-                        continue
-                    for one, where in all_origins(array, scope, death.code):
-                        name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
-                        if isinstance(one, ast.Call) and name in _RESERVE:
-                            value = death.values.of(array, scope) or death.values.of(one, where)
-                            found[one] = Call(one, where, name), scope.segment(array), value
+    for node, scope in death.code.running.nodes(ast.AST) if death.is_of_this_cell else ():
+        match node:
+            case ast.Subscript(value=array, ctx=ast.Store()) | ast.AugAssign(target=array):
+                statement = scope.tree.statements[node]
+                loops = scope.loops_around(statement)
+                if not death.was_running((statement, *loops)[-1], scope):
+                    continue
+                for one, where in all_origins(array, scope, death.code):
+                    name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+                    if isinstance(one, ast.Call) and name in _RESERVE:
+                        value = death.values.of(array, scope) or death.values.of(one, where)
+                        found[one] = Call(one, where, name), scope.segment(array), value
     yield from found.values()
 
 

@@ -59,31 +59,28 @@ class DrawNegatives(Fix):
     ]
 
     def propose(self, death: Death) -> Proposals:
-        for scope in death.code.running if death.is_of_this_cell else ():
-            for node in scope.nodes:
-                match node:
-                    case ast.DictComp(value=value, generators=[loop]) | ast.ListComp(elt=value, generators=[loop]):
-                        target = loop.target
-                    case ast.For(target=target, body=[*_, ast.Assign(targets=[ast.Subscript()], value=value)]):
-                        pass
-                    case _:
-                        continue
-                rest = _rest(value)
-                if rest is None or not death.was_running(node, scope) or grew_in(death, node, scope) is False:
+        for node, scope in death.code.running.nodes(ast.AST) if death.is_of_this_cell else ():
+            match node:
+                case ast.DictComp(value=value, generators=[loop]) | ast.ListComp(elt=value, generators=[loop]):
+                    target = loop.target
+                case ast.For(target=target, body=[*_, ast.Assign(targets=[ast.Subscript()], value=value)]):
+                    pass
+                case _:
                     continue
-                pool, own = rest
-                names = {one.id for one in walk(target) if isinstance(one, ast.Name)}
-                if _named(pool) & names or not _named(own) & names or not _is_set(pool, scope, death):
-                    continue
-                segment = scope.segment
-                why = f"{quote(segment(value))} is kept for each {quote(segment(target))}: nearly all of "
-                why += (
-                    f"{quote(segment(pool))}, again and again. One item at random is nearly always not among its own."
-                )
-                key = min(names & _named(own))
-                snippet = _DRAW.format(key=key, pool=segment(pool), own=segment(own))
-                yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
-                return
+            rest = _rest(value)
+            if rest is None or not death.was_running(node, scope) or grew_in(death, node, scope) is False:
+                continue
+            pool, own = rest
+            names = {one.id for one in walk(target) if isinstance(one, ast.Name)}
+            if _named(pool) & names or not _named(own) & names or not _is_set(pool, scope, death):
+                continue
+            segment = scope.segment
+            why = f"{quote(segment(value))} is kept for each {quote(segment(target))}: nearly all of "
+            why += f"{quote(segment(pool))}, again and again. One item at random is nearly always not among its own."
+            key = min(names & _named(own))
+            snippet = _DRAW.format(key=key, pool=segment(pool), own=segment(own))
+            yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
+            return
 
 
 def _rest(value: ast.expr) -> tuple[ast.expr, ast.expr] | None:

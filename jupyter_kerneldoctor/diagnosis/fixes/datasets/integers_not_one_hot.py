@@ -60,21 +60,20 @@ class IntegersNotOneHot(Fix):
 
     def propose(self, death: Death) -> Proposals:
         learns = any(map(death.code.imports, ("keras", "tensorflow", "torch")))
-        for scope in death.code.running if learns and death.is_of_this_cell else ():
-            for node in scope.nodes:
-                match node:
-                    case ast.Assign(
-                        targets=[
-                            ast.Subscript(
-                                value=ast.Name() as array, slice=ast.Tuple(elts=[first, second, ast.expr() as word])
-                            )
-                        ],
-                        value=ast.Constant(value=1 | 1.0 | True),
-                    ) if not isinstance(word, ast.Slice | ast.Constant):
-                        made = _made(array, scope, death)
-                        if made is not None and _grew(node, made, scope, death):
-                            yield _proposal(array.id, (first, second, word), made, scope, death)
-                            return
+        for node, scope in death.code.running.nodes(ast.AST) if learns and death.is_of_this_cell else ():
+            match node:
+                case ast.Assign(
+                    targets=[
+                        ast.Subscript(
+                            value=ast.Name() as array, slice=ast.Tuple(elts=[first, second, ast.expr() as word])
+                        )
+                    ],
+                    value=ast.Constant(value=1 | 1.0 | True),
+                ) if not isinstance(word, ast.Slice | ast.Constant):
+                    made = _made(array, scope, death)
+                    if made is not None and _grew(node, made, scope, death):
+                        yield _proposal(array.id, (first, second, word), made, scope, death)
+                        return
 
 
 def _made(array: ast.Name, scope: Scope, death: Death) -> Call | None:

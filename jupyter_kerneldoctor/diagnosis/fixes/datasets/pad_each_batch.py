@@ -78,17 +78,16 @@ class PadEachBatch(Fix):
 
     def propose(self, death: Death) -> Proposals:
         learns = any(map(death.code.imports, ("torch", "tensorflow", "keras", "transformers", "datasets")))
-        for scope in death.code.running if learns and death.is_of_this_cell else ():
-            for node in scope.nodes:
-                ids = _padded(node, scope) if isinstance(node, ast.Call | ast.BinOp) else None
-                if ids is None or not isinstance(node, ast.expr) or not _is_kept(node, scope, death):
-                    continue
-                is_of_keras = not death.code.imports("torch") and not death.code.imports("datasets")
-                snippet = _HF if not ids else (_KERAS if is_of_keras else _TORCH)
-                why = f"{quote(scope.segment(node))} makes every text as long as the longest may be, with zeros. "
-                why += "A batch needs only the length of its own longest text."
-                yield Proposal((), why, death.memory.missing_bytes, snippet=snippet.format(ids=ids))
-                return
+        for node, scope in death.code.running.nodes(ast.AST) if learns and death.is_of_this_cell else ():
+            ids = _padded(node, scope) if isinstance(node, ast.Call | ast.BinOp) else None
+            if ids is None or not isinstance(node, ast.expr) or not _is_kept(node, scope, death):
+                continue
+            is_of_keras = not death.code.imports("torch") and not death.code.imports("datasets")
+            snippet = _HF if not ids else (_KERAS if is_of_keras else _TORCH)
+            why = f"{quote(scope.segment(node))} makes every text as long as the longest may be, with zeros. "
+            why += "A batch needs only the length of its own longest text."
+            yield Proposal((), why, death.memory.missing_bytes, snippet=snippet.format(ids=ids))
+            return
 
 
 def _padded(node: ast.Call | ast.BinOp, scope: Scope) -> str | None:

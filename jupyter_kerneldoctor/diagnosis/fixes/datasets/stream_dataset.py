@@ -75,12 +75,11 @@ class StreamDataset(Fix):
     def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here or not is_used(death.code):
             return
-        for scope in death.code.running:
-            for node in scope.nodes:
-                listed = _listed(node, scope, death.code)
-                if listed is not None and isinstance(node, ast.expr) and death.was_running(node, scope):
-                    yield _without_list(node, listed, scope, death)
-                    return
+        for node, scope in death.code.running.nodes(ast.AST):
+            listed = _listed(node, scope, death.code)
+            if listed is not None and isinstance(node, ast.expr) and death.was_running(node, scope):
+                yield _without_list(node, listed, scope, death)
+                return
         for call in slicing_calls(death.code):
             if grew_in(death, call.statement, call.scope) is not False and (copy := _sliced(call, death)) is not None:
                 yield copy

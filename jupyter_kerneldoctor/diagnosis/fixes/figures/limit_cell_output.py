@@ -39,12 +39,11 @@ class LimitCellOutput(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Find the option, where the cell ends with something shown, or the table that is made into text."""
         code = death.code
-        for scope in code.running:
-            for node in scope.calls:
-                match node.func:
-                    case ast.Attribute(attr=attr) if attr in _WHOLE and code.imports("pandas") and not node.args:
-                        if code.is_at_line(node, scope):
-                            return {"shows": quote(scope.segment(node))}
+        for node, scope in code.running.nodes(ast.Call):
+            match node.func:
+                case ast.Attribute(attr=attr) if attr in _WHOLE and code.imports("pandas") and not node.args:
+                    if code.is_at_line(node, scope):
+                        return {"shows": quote(scope.segment(node))}
         module = code.running_module
         shows = bool(module and module.body and isinstance(module.body[-1], ast.Expr))
         newest = next((call for call in _options(death) if shows), None)

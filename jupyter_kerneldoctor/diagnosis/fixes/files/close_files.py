@@ -138,8 +138,7 @@ class CloseFiles(Advice):
 
 def _of_contexts(death: Death) -> Iterator[Call]:
     """Yield the calls of a context of multiprocessing, which has the functions of the module: `ctx.Pipe()`."""
-    for scope in death.code.running:
-        for node in scope.calls:
-            owner, _, name = (death.code.described(node.func, scope) or "").rpartition(".")
-            if owner.startswith("multiprocessing.get_context") and f"multiprocessing.{name}" in _OPENERS:
-                yield Call(node, scope, f"multiprocessing.{name}")
+    for node, scope in death.code.running.nodes(ast.Call):
+        owner, _, name = (death.code.described(node.func, scope) or "").rpartition(".")
+        if owner.startswith("multiprocessing.get_context") and f"multiprocessing.{name}" in _OPENERS:
+            yield Call(node, scope, f"multiprocessing.{name}")

@@ -53,15 +53,14 @@ class CheckAllocation(Advice):
         """Find the limit, and the memory that nothing checks."""
         limits = [(name, death.environment.soft_limit(name)) for name in ("AS", "DATA")]
         name, limit = next(((name, soft) for name, soft in limits if soft is not None), ("", 0))
-        for scope in death.code.running if name else ():
-            for call in scope.calls:
-                match call.func, scope.statement_of(call):
-                    case ast.Attribute(attr=attr), ast.Assign(targets=[ast.Name(id=target)]) if attr in _ALLOCATORS:
-                        checks = [one.test for one in scope.nodes if isinstance(one, ast.If | ast.Assert | ast.IfExp)]
-                        if any(getattr(n, "id", "") == target for one in checks for n in walk(one)):
-                            continue
-                        text = scope.segment(call)
-                        flag = "v" if name == "AS" else "d"
-                        more = {"asked": quote(text), "allowed": size(limit), "flag": flag, "name": name}
-                        return {**more, "target": target, "code_": text}
+        for call, scope in death.code.running.nodes(ast.Call) if name else ():
+            match call.func, scope.statement_of(call):
+                case ast.Attribute(attr=attr), ast.Assign(targets=[ast.Name(id=target)]) if attr in _ALLOCATORS:
+                    checks = [one.test for one in scope.nodes if isinstance(one, ast.If | ast.Assert | ast.IfExp)]
+                    if any(getattr(n, "id", "") == target for one in checks for n in walk(one)):
+                        continue
+                    text = scope.segment(call)
+                    flag = "v" if name == "AS" else "d"
+                    more = {"asked": quote(text), "allowed": size(limit), "flag": flag, "name": name}
+                    return {**more, "target": target, "code_": text}
         return None

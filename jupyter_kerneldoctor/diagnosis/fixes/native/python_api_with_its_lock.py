@@ -64,8 +64,7 @@ class PythonApiWithItsLock(Fix):
 
 def _calls(death: Death) -> Iterator[Call]:
     """Yield the calls with such a name that may have been running."""
-    for scope in death.code.running:
-        for node in scope.calls:
-            match node.func:
-                case ast.Attribute(attr=name) if _OF_PYTHON.fullmatch(name) and death.was_running(node, scope):
-                    yield Call(node, scope, name)
+    for node, scope in death.code.running.nodes(ast.Call):
+        match node.func:
+            case ast.Attribute(attr=name) if _OF_PYTHON.fullmatch(name) and death.was_running(node, scope):
+                yield Call(node, scope, name)

@@ -248,18 +248,17 @@ def _mapped(code: str) -> str:
 
 def _of_a_pool(code: Notebook) -> _Order | None:
     """Tell of a pool that was made before the function of a cell that its workers are given."""
-    for scope in code.running:
-        for call in scope.calls:
-            if not (isinstance(call.func, ast.Attribute) and call.func.attr in _MAPS and call.args):
-                continue
-            made = all_origins(call.func.value, scope, code)
-            pool = next((one for one in made if _POOL.search(_called(one.node))), None)
-            given = code.definition(call.args[0], scope)
-            if pool is not None and given is not None and pool.scope.is_cell and pool.scope.cell < given.cell:
-                name, text = unparse(call.args[0]), pool.scope.segment(pool.node)
-                why = f"The workers of {quote(text)} are copies of the kernel as it was before {quote(name)} was there."
-                snippet = f"{unparse(call.func.value)} = {text}  # again, below the function's cell"
-                return _Order("Make the pool after the function that it runs", why, snippet)
+    for call, scope in code.running.nodes(ast.Call):
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr in _MAPS and call.args):
+            continue
+        made = all_origins(call.func.value, scope, code)
+        pool = next((one for one in made if _POOL.search(_called(one.node))), None)
+        given = code.definition(call.args[0], scope)
+        if pool is not None and given is not None and pool.scope.is_cell and pool.scope.cell < given.cell:
+            name, text = unparse(call.args[0]), pool.scope.segment(pool.node)
+            why = f"The workers of {quote(text)} are copies of the kernel as it was before {quote(name)} was there."
+            snippet = f"{unparse(call.func.value)} = {text}  # again, below the function's cell"
+            return _Order("Make the pool after the function that it runs", why, snippet)
     return None
 
 

@@ -79,9 +79,8 @@ def _asking(death: Death) -> Iterator[Call]:
     for call in death.code.running.calls(*_PLACES):
         if death.was_running(call.node, call.scope):
             yield call
-    for scope in death.code.running if death.code.imports("requests") else ():
-        for node in scope.calls:
-            match node.func:
-                case ast.Attribute(attr=method, value=owner) if method in _METHODS and death.was_running(node, scope):
-                    if library_of(owner, scope, death.code).startswith(_SESSIONS):
-                        yield Call(node, scope, method)
+    for node, scope in death.code.running.nodes(ast.Call) if death.code.imports("requests") else ():
+        match node.func:
+            case ast.Attribute(attr=method, value=owner) if method in _METHODS and death.was_running(node, scope):
+                if library_of(owner, scope, death.code).startswith(_SESSIONS):
+                    yield Call(node, scope, method)

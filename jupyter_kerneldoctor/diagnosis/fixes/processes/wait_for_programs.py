@@ -76,9 +76,8 @@ def _is_repeated(call: Call, death: Death) -> bool:
         return True
     names = {call.scope.function}
     for _ in range(3):  # a method that a method calls in its loop
-        for scope in death.code.running:
-            for one in scope.calls:
-                if last_name(one.func) in names and scope.loops_around(one):
-                    return True
+        for one, scope in death.code.running.nodes(ast.Call):
+            if last_name(one.func) in names and scope.loops_around(one):
+                return True
         names |= {s.function for s in death.code.running if any(last_name(one.func) in names for one in s.calls)} - {""}
     return False

@@ -71,16 +71,15 @@ class ChunkedFileRead(Fix):
 
 def _by_line(death: Death) -> Proposals:
     """Change loops over all lines."""
-    for scope in death.code.running:
-        for node in scope.nodes:
-            match node:
-                case ast.For(iter=lines) | ast.comprehension(iter=lines) if death.was_running(lines, scope):
-                    if _outlives_its_file(node, scope):
-                        continue
-                    if new := _lines_of(lines, scope, death):
-                        why = f"{quote(scope.segment(lines))} holds all lines at once. A file gives one at a time."
-                        edits = replace(scope, lines, new)
-                        yield Proposal(edits, why, death.memory.missing_bytes, "Read the file line by line")
+    for node, scope in death.code.running.nodes(ast.AST):
+        match node:
+            case ast.For(iter=lines) | ast.comprehension(iter=lines) if death.was_running(lines, scope):
+                if _outlives_its_file(node, scope):
+                    continue
+                if new := _lines_of(lines, scope, death):
+                    why = f"{quote(scope.segment(lines))} holds all lines at once. A file gives one at a time."
+                    edits = replace(scope, lines, new)
+                    yield Proposal(edits, why, death.memory.missing_bytes, "Read the file line by line")
 
 
 def _outlives_its_file(node: ast.AST, scope: Scope) -> bool:
@@ -125,18 +124,17 @@ def _is_a_line(name: str, scope: Scope) -> bool:
 
 def _whole(death: Death) -> Proposals:
     """Show the loop for a text that is read at once."""
-    for scope in death.code.running:
-        for call in scope.calls:
-            match call:
-                case ast.Call(func=ast.Attribute(attr=name, value=file), args=[]) if name in _READS:
-                    if death.was_running(call, scope) and (path := _opened(file, scope, death)):
-                        yield Proposal(
-                            (),
-                            f"{quote(scope.segment(call))} reads the whole file at once. Take a line, or some MiB, at "
-                            "a time.",
-                            death.memory.missing_bytes,
-                            snippet=f"with open({path}) as file:\n    for line in file:\n        …",
-                        )
+    for call, scope in death.code.running.nodes(ast.Call):
+        match call:
+            case ast.Call(func=ast.Attribute(attr=name, value=file), args=[]) if name in _READS:
+                if death.was_running(call, scope) and (path := _opened(file, scope, death)):
+                    yield Proposal(
+                        (),
+                        f"{quote(scope.segment(call))} reads the whole file at once. Take a line, or some MiB, at "
+                        "a time.",
+                        death.memory.missing_bytes,
+                        snippet=f"with open({path}) as file:\n    for line in file:\n        …",
+                    )
 
 
 def _lines_of(node: ast.expr, scope: Scope, death: Death) -> str | None:

@@ -56,20 +56,17 @@ class NumbersInAnArray(Fix):
     ]
 
     def propose(self, death: Death) -> Proposals:
-        for scope in death.code.running if death.is_of_this_cell else ():
-            for node in scope.nodes:
-                match node:
-                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                        made := repeated_list(value)
-                    ) is not None:
-                        stores = [one for one in scope.nodes if isinstance(one, ast.stmt) and stores_in(one, name)]
-                        if not any(death.was_running(one, scope) for one in (node, *stores)):
-                            continue
-                        found = PlainList(name, scope, death.code)
-                        if not _may_fit(death.values.of(made, scope), is_of_truths(made), death):
-                            continue
-                        if found.is_like_an_array and all(map(found.holds, stores)):
-                            yield _proposal(made, scope, death)
+        for node, scope in death.code.running.nodes(ast.AST) if death.is_of_this_cell else ():
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if (made := repeated_list(value)) is not None:
+                    stores = [one for one in scope.nodes if isinstance(one, ast.stmt) and stores_in(one, name)]
+                    if not any(death.was_running(one, scope) for one in (node, *stores)):
+                        continue
+                    found = PlainList(name, scope, death.code)
+                    if not _may_fit(death.values.of(made, scope), is_of_truths(made), death):
+                        continue
+                    if found.is_like_an_array and all(map(found.holds, stores)):
+                        yield _proposal(made, scope, death)
 
 
 def _may_fit(value: Value | None, are_truths: bool, death: Death) -> bool:

@@ -41,20 +41,19 @@ class SplitIntoRows(Advice):
         """Find the call, and the column that it splits."""
         if not death.is_of_this_cell or not any("pandas" in cell.source for cell in death.code.cells):
             return None
-        for scope in death.code.running:
-            for call in scope.calls:
-                match call:
-                    case ast.Call(func=ast.Attribute(attr="split" | "rsplit" as method, value=text), keywords=words):
-                        is_text = isinstance(text, ast.Attribute) and text.attr == "str"
-                        expands = any(w.arg == "expand" and unparse(w.value) == "True" for w in words)
-                        bounded = len(call.args) > 1 or any(word.arg in ("n", None) for word in words)
-                        if is_text and expands and not bounded and death.was_running(call, scope):
-                            kept = [one for one in words if one.arg != "expand"]
-                            given = ", ".join(
-                                [scope.segment(one) for one in call.args]
-                                + [f"{one.arg}={scope.segment(one.value)}" for one in kept]
-                            )
-                            column = scope.segment(text.value) if isinstance(text, ast.Attribute) else ""
-                            split = quote(scope.segment(call))
-                            return {"split": split, "column": column, "method": method, "given": given}
+        for call, scope in death.code.running.nodes(ast.Call):
+            match call:
+                case ast.Call(func=ast.Attribute(attr="split" | "rsplit" as method, value=text), keywords=words):
+                    is_text = isinstance(text, ast.Attribute) and text.attr == "str"
+                    expands = any(w.arg == "expand" and unparse(w.value) == "True" for w in words)
+                    bounded = len(call.args) > 1 or any(word.arg in ("n", None) for word in words)
+                    if is_text and expands and not bounded and death.was_running(call, scope):
+                        kept = [one for one in words if one.arg != "expand"]
+                        given = ", ".join(
+                            [scope.segment(one) for one in call.args]
+                            + [f"{one.arg}={scope.segment(one.value)}" for one in kept]
+                        )
+                        column = scope.segment(text.value) if isinstance(text, ast.Attribute) else ""
+                        split = quote(scope.segment(call))
+                        return {"split": split, "column": column, "method": method, "given": given}
         return None

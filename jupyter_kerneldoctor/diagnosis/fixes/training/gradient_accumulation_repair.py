@@ -40,16 +40,17 @@ class GradientAccumulationRepair(Fix):
     ]
 
     def propose(self, death: Death) -> Proposals:
-        for scope in death.code.running if death.memory.grew_here and death.code.imports("torch") else ():
-            for loop in scope.nodes:
-                if isinstance(loop, ast.For) and (found := _in_each_round(loop, scope)) is not None:
-                    zero, step = found
-                    call = scope.segment(zero)
-                    why = (
-                        f"{quote(call)} runs in each round, and {quote(scope.segment(step))} only in some: the step "
-                        "sees the last batch alone. Divide the loss by the number of batches, where that is not done."
-                    )
-                    yield Proposal((*remove(scope, zero), *insert_after(scope, step, call)), why)
+        for loop, scope in (
+            death.code.running.nodes(ast.For) if death.memory.grew_here and death.code.imports("torch") else ()
+        ):
+            if (found := _in_each_round(loop, scope)) is not None:
+                zero, step = found
+                call = scope.segment(zero)
+                why = (
+                    f"{quote(call)} runs in each round, and {quote(scope.segment(step))} only in some: the step "
+                    "sees the last batch alone. Divide the loss by the number of batches, where that is not done."
+                )
+                yield Proposal((*remove(scope, zero), *insert_after(scope, step, call)), why)
 
 
 def _in_each_round(loop: ast.For, scope: Scope) -> tuple[ast.stmt, ast.stmt] | None:

@@ -48,12 +48,11 @@ class OomHandlerOutsideExcept(Advice):
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Find such a block in what ran."""
-        for scope in death.code.running:
-            for node in scope.nodes:
-                if isinstance(node, ast.ExceptHandler) and node.type is not None:
-                    calls = [one for one in node.body if any(_works(part) for part in scope.inside(one))]
-                    if calls and scope.segment(node.type).endswith(("RuntimeError", "OutOfMemoryError")):
-                        return {"where_it_is": death.code.cell_name(scope.cell)}
+        for node, scope in death.code.running.nodes(ast.ExceptHandler):
+            if node.type is not None:
+                calls = [one for one in node.body if any(_works(part) for part in scope.inside(one))]
+                if calls and scope.segment(node.type).endswith(("RuntimeError", "OutOfMemoryError")):
+                    return {"where_it_is": death.code.cell_name(scope.cell)}
         return None
 
 

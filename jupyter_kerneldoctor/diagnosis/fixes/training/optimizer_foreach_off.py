@@ -35,15 +35,14 @@ class OptimizerForeachOff(SetArgument):
 
     def calls(self, death: Death) -> Iterator[Call]:
         """Yield the calls that made the optimizers whose `step()` was running."""
-        for scope in death.code.running:
-            for node in scope.calls:
-                if isinstance(node.func, ast.Attribute) and node.func.attr == "step" and death.was_running(node, scope):
-                    for made, home in Origins(death.code).of(node.func.value, scope):
-                        name = death.code.qualified(made.func, home) if isinstance(made, ast.Call) else None
-                        if isinstance(made, ast.Call) and (name or "").startswith("torch.optim."):
-                            call = Call(made, home, name or "")
-                            if call.argument("fused") is None:
-                                yield call
+        for node, scope in death.code.running.nodes(ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "step" and death.was_running(node, scope):
+                for made, home in Origins(death.code).of(node.func.value, scope):
+                    name = death.code.qualified(made.func, home) if isinstance(made, ast.Call) else None
+                    if isinstance(made, ast.Call) and (name or "").startswith("torch.optim."):
+                        call = Call(made, home, name or "")
+                        if call.argument("fused") is None:
+                            yield call
 
     def saves(self, call: Call, death: Death) -> int | None:
         """Count half of what was missing: how large the parameters are is not known."""

@@ -90,11 +90,10 @@ class TruncateSequences(Advice):
 def _encoding(death: Death) -> Iterator[Call]:
     """Yield the calls of a tokenizer that were running, and make one tensor of all texts."""
     in_use = death.memory.grew_here and death.code.imports("transformers")
-    for scope in death.code.running if in_use else ():
-        for node in scope.calls:
-            call = Call(node, scope, "tokenizer")
-            given = call.argument("padding")
-            is_long = isinstance(given, ast.Constant) and given.value == "max_length"
-            is_one_tensor = is_long and call.argument("return_tensors") is not None and not is_gathered(call, death)
-            if is_one_tensor and death.was_running(node, scope) and not Origins(death.code).is_repeated(node, scope):
-                yield call
+    for node, scope in death.code.running.nodes(ast.Call) if in_use else ():
+        call = Call(node, scope, "tokenizer")
+        given = call.argument("padding")
+        is_long = isinstance(given, ast.Constant) and given.value == "max_length"
+        is_one_tensor = is_long and call.argument("return_tensors") is not None and not is_gathered(call, death)
+        if is_one_tensor and death.was_running(node, scope) and not Origins(death.code).is_repeated(node, scope):
+            yield call
