@@ -164,6 +164,8 @@ def backward_below(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0
     """Return the backward passes that run in a node, also in the user's functions that it calls."""
     found = backward_calls(node, scope)
     calls = scope.calls if node is scope.node else [one for one in scope.inside(node) if isinstance(one, ast.Call)]
+    asked = (one for one in calls if (origins.code.qualified(one.func, scope) or "").startswith(_GRADIENTS))
+    found += [Backward(one, one.args[0], keeps_graph=True) for one in asked if one.args]
     for call in calls if depth < _DEEPEST else ():
         inner = origins.called(call.func, scope)
         if inner is not None and inner is not scope:
@@ -262,7 +264,7 @@ def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:
                 found.append((value, scope))
             case ast.Call(func=ast.Attribute(value=owner), args=given, keywords=words) if _entry_of(owner) == name.id:
                 found += [(one, scope) for one in (*given, *(word.value for word in words))]
-            case ast.For(target=target, iter=iterated) if name.id in {
+            case ast.For(target=target, iter=iterated) | ast.comprehension(target=target, iter=iterated) if name.id in {
                 one.id for one in walk(target) if isinstance(one, ast.Name)
             }:
                 found.append((iterated, scope))

@@ -119,6 +119,11 @@ class DetachCollectedOutputs(Fix):
         # the backward pass starts from what was collected
         Case(_NET, "for x in batches:\n    feats.append(net(x))\ntorch.cat(feats).sum().backward()"),
         Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),
+        Case(
+            _NET + "from torch import autograd",
+            "for x in batches:\n    feats.append(net(x))\nfeats = torch.cat(feats).unbind()\n"
+            "grads = zip(*[autograd.grad(one, net.parameters(), retain_graph=True) for one in feats])",
+        ),
         # the backward pass stands in another cell, further down than this one is long
         Case(
             _NET + "def run(x):\n    loss = net(x).mean()\n    loss.backward()\n    return loss.item()",

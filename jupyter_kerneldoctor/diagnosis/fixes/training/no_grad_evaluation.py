@@ -159,6 +159,14 @@ class NoGradEvaluation(Fix):
         # the sum of the losses is what the backward pass starts from, here and behind a function
         Case(_NET, "total = 0\nfor x in batches:\n    total = total + net(x).mean()\ntotal.backward()"),
         Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),
+        # what was collected is gone through for gradients, in a method that the outermost cell only starts
+        Case(
+            _NET + "from torch import autograd\nclass Fisher:\n    def __init__(self, xs): self.f = self.of(xs)\n"
+            "    def of(self, xs):\n        kept = []\n        for x in xs:\n            kept.append(net(x).mean())\n"
+            "        kept = torch.stack(kept).unbind()\n"
+            "        return [autograd.grad(one, net.parameters(), retain_graph=True) for one in kept]",
+            "fisher = Fisher(batches)",
+        ),
         # memory grew where the network is trained
         Case(_NET, "for x in train:\n    net(x).mean().backward()\nfor x in val: y = net(x)", line=2),
         Case(_NET, "with torch.no_grad():\n    y = net(x)"),
