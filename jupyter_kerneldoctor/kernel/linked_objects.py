@@ -39,9 +39,8 @@ def nodes_beside(value: Any) -> tuple[list[Any], list[Any]]:
             if item is value:
                 continue
             values = _VALUES.get(type(item))
-            inner = (
-                [item] if values is None else [one for one in islice(values(item), _MOST_CHILDREN) if one is not None]
-            )
+            inner = [item] if values is None else islice(values(item), _MOST_CHILDREN)
+            inner = [one for one in inner if one is not None and one is not value]
             if inner and _is_kin(cls, type(inner[0])):
                 nodes += [one for one in inner if _is_kin(cls, type(one))]
             else:

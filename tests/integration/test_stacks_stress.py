@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support import requires
 
 pytestmark = requires.linux
@@ -13,6 +14,7 @@ pytestmark = requires.linux
 STRESS = Path(__file__).resolve().parents[2] / "benchmarks" / "stacks.py"
 
 
+@pytest.mark.timeout(600)  # half a minute where nothing else runs
 def test_busy_kernels_are_read_hundreds_of_times_and_nothing_breaks() -> None:
     result = subprocess.run(
         [sys.executable, str(STRESS), "--dumps", "400"], capture_output=True, text=True, check=False

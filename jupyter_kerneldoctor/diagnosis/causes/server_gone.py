@@ -73,6 +73,7 @@ class ServerGone(Cause):
         yield recording("train()", signal="SIGHUP", parent_gone=True)
         yield _parent_seen(recording("train()", signal="SIGKILL", parent_gone=True), 3.0)
         yield _parent_seen(recording("train()\nos._exit(1)", exit_code=1, parent_gone=True), 1.5)
+        yield _parent_seen(recording("train()", exit_code=1, parent_gone=True), 20.0)  # a busy machine, native code
         gone = ServerView(ended_wall_s=STARTED_WALL_S + 2 * CELL_S - 1)
         yield recording("train()", exit_code=1, server=gone)
         yield recording("train()", signal="SIGTERM", server=gone)
@@ -104,7 +105,7 @@ def _certainty(death: Death) -> Certainty | None:
         if death.said("server-gone") is not None or _server_ended_before(death) or went == "just before":
             return Certainty.PROVEN
         if gone:  # a kernel may see that late: native code that keeps the interpreter to itself keeps it from looking
-            return Certainty.POSSIBLE if leaves or went == "long before" else Certainty.STRONG
+            return Certainty.POSSIBLE if leaves or _gone_s(death) > _SOON_S else Certainty.STRONG
         if gone is False or leaves:
             return None
         return Certainty.POSSIBLE if death.cell is None else Certainty.WEAK
@@ -120,7 +121,13 @@ def _parent_went(death: Death) -> Literal["just before", "long before"] | None:
     end = death.recording.end
     if end is None or not end.parent_gone or end.parent_seen_mono_s is None:
         return None
-    return "just before" if end.mono_s - end.parent_seen_mono_s <= _JUST_BEFORE_S else "long before"
+    return "just before" if _gone_s(death) <= _JUST_BEFORE_S else "long before"
+
+
+def _gone_s(death: Death) -> float:
+    """Return how long the parent may have been gone; 0 where that was not recorded."""
+    end = death.recording.end
+    return 0.0 if end is None or end.parent_seen_mono_s is None else end.mono_s - end.parent_seen_mono_s
 
 
 def _server_ended_before(death: Death) -> bool:

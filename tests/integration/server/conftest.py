@@ -11,10 +11,17 @@ import pytest
 # Not as a plugin of the whole test run: it would set up a server application around every test there is.
 from pytest_jupyter.jupyter_server import *  # noqa: F403
 from support.notebooks import Notebook
+from tornado.httpclient import HTTPRequest
 
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
 from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.server.death_monitor import DEATH
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A kernel that starts on a busy machine takes longer than the 20 s after which Tornado's client gives up."""
+    monkeypatch.setitem(HTTPRequest._DEFAULTS, "request_timeout", 120.0)
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from tornado.ioloop import IOLoop
 
 from jupyter_kerneldoctor.kernel import held_objects
 from jupyter_kerneldoctor.kernel.held_objects import CellHoldings
+from jupyter_kerneldoctor.kernel.linked_objects import is_node
 
 MIB = 1 << 20
 PLENTY_S = 5.0
@@ -420,6 +421,15 @@ def test_a_tree_is_as_large_as_all_its_nodes_and_named_once(wrapped):
     (one,) = found.values()
     assert one["bytes"] == pytest.approx(3280 * 1900, rel=0.2)
     assert one["items"] == pytest.approx(1 if wrapped else 3280, rel=0.01)
+
+
+def test_objects_that_are_in_lists_of_their_own_are_no_nodes():
+    class Shell:
+        def __init__(self):
+            self.configured = [self]
+
+    shells = [Shell() for _ in range(30)]
+    assert not is_node(shells[0])
 
 
 def test_a_node_is_called_as_the_outermost_of_the_functions_calls_it():
