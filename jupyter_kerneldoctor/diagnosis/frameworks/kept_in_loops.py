@@ -13,6 +13,7 @@ from .gradients import reached_by_gradients
 from .hooks import lasting_hooks
 from .kept import is_bound_anew
 from .kept_rows import Less
+from .recursive_results import of_recursion
 from .torch import Kind, Tensors
 
 _GROUPS = Less(
@@ -69,6 +70,13 @@ _PASS = Less(
     "gained {count:,} tensors while the cell ran, each with all that it was worked out from, for one `backward()`. "
     "Where the loss is a sum or a mean, its gradients are those of its parts: each round can have its own pass.",
 )
+_SUMS = Less(
+    "bits = 1  # in place of {plain}: bit s says whether the sum s can be made\nfor {number} in {items}:\n"
+    "    bits |= bits << {number}  # whole numbers from 0; a bit for each sum, not 60 bytes\n\n"
+    "can_be_made = bits >> target & 1  # in place of `target in {plain}`",
+    "Keep the sums as the bits of one whole number",
+    "With each number there may be twice as many sums, each an object of 28 bytes in a set of 32 more.",
+)
 _ENDS = ("copy", "reset_index", "drop", "sort_values", "set_index", "dropna", "drop_duplicates", "fillna")
 """Methods of a table that give a table of as many rows, or nearly."""
 _RANGES = ("date_range", "bdate_range", "period_range", "timedelta_range")
@@ -82,6 +90,22 @@ def less_of_the_loop(kept: Iterable[Store], code: Notebook) -> Less | None:
         for told in (_of_groups, _of_days, _of_pairs, _of_a_search):
             if (found := told(store, code)) is not None:
                 return found
+        if (found := _of_sums(store) or of_recursion(store)) is not None:
+            return found
+    return None
+
+
+def _of_sums(store: Store) -> Less | None:
+    """Tell of a set of all sums that can be made of numbers."""
+    loop = next(_loops(store), None)
+    match store.values:
+        case [
+            ast.SetComp(elt=ast.BinOp(op=ast.Add()) as added, generators=[ast.comprehension(iter=whole)])
+            | ast.ListComp(elt=ast.BinOp(op=ast.Add()) as added, generators=[ast.comprehension(iter=whole)])
+        ] if loop is not None and container_name(whole) == store.container:
+            numbers = plain_names(added) & plain_names(loop.target)
+            if len(numbers) == 1 and isinstance(loop.target, ast.Name):
+                return _filled(_SUMS, plain=store.container, number=loop.target.id, items=_text(store, loop.iter))
     return None
 
 

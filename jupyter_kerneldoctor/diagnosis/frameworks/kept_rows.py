@@ -43,6 +43,13 @@ _THINNED = Less(
     "# or all of them in a file, which is read as it is needed:\n"
     "kept = np.lib.format.open_memmap('kept.npy', 'w+', 'float32', (rounds, *shape))\nkept[step] = ..."
 )
+_COPIES = Less(
+    "if step % 10 == 0:  # step: the number of the round\n    {plain}.append({value})\n\n"
+    "changes.append((place, old, new))  # or what a round changes only: all states follow from the first and these\n\n"
+    "{plain} = deque(maxlen=100)  # from collections import deque: the newest, where the last steps are taken back",
+    "Keep every tenth copy, or only what each round changes",
+    "Each round keeps a copy of the whole state, of which it changed a small part.",
+)
 _NUMBERS = Less(
     "from array import array\n\n{plain} = array('{kind}')  # before the loop, in place of []: append stays as it is\n\n"
     "# behind it, without a copy: np.frombuffer({plain}, '{dtype}')\n"
@@ -96,7 +103,18 @@ _OBJECTS = Less(
     "Give the class __slots__, or keep its attributes in arrays",
     "Each object has a dict of its own for its attributes.",
 )
+_BY_KEY = Less(
+    "from array import array\n\nkeys, items = array('q'), array('q')  # before the loop, in place of {plain}\n\n"
+    "keys.append({key})  # in it: 8 bytes each; of texts a number, ids.setdefault(text, len(ids))\n"
+    "items.append({value})\n\n"
+    "table = pd.DataFrame({{'key': keys, 'item': items}}).sort_values('key')  # behind it; table.groupby('key')\n\n"
+    "# or on the disk, found by key: con = sqlite3.connect('kept.db')\n"
+    "con.execute('insert into kept values (?, ?)', ({key}, {value}))  # create index by_key on kept (key)",
+    "Keep the pairs of key and item in two arrays, or in a table on the disk",
+    "A {kind} for each key takes {count} bytes and more before anything is in it, and each item 8 to 60.",
+)
 _DICTS = ("dict", "defaultdict", "collections.defaultdict", "Counter", "collections.Counter")
+_SIZES = {"list": "56", "set": "216"}
 _NUMBER = 64  # bytes of a whole number and of its place in a list; longer ones fit no array
 _LONGEST = 300
 _FEW_NUMBERS = 400  # bytes of a tuple or list of numbers; with arrays or texts in it, it takes more
@@ -112,12 +130,25 @@ def less_of_each(stores: Iterable[Store], container: Grown, each_bytes: int, cod
         values = store.values if isinstance(store.statement, ast.Expr) else ()
         if container.type == "set" and len(values) == 1:
             return _filled(_MARKS if item_type == "int" else _HASHES, store, values[0])
+        if container.type in _DICTS and container.item_type in _SIZES and (key := _key(store)) and len(values) == 1:
+            named = {"key": key, "kind": container.item_type, "count": _SIZES[container.item_type]}
+            return _filled(_BY_KEY, store, values[0], **named)
         if container.type in _DICTS and (counted := _counted(store)):
             return _COUNTED._replace(code=_COUNTED.code.format(plain=store.container, counted=counted))
         is_list = container.type in ("list", "collections.deque", "deque")
         if is_list and len(values) == 1 and (found := _of_value(store, values[0], item_type, code)) is not None:
             return found
     return None
+
+
+def _key(store: Store) -> str:
+    """Return the key of the list or set that a statement adds to: `index[word].append(i)`; "" for another."""
+    match store.statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "add", value=ast.Subscript(slice=key)))):
+            return "" if isinstance(key, ast.Constant) else store.scope.segment(key)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "add", value=ast.Call(args=[key, _])))):
+            return store.scope.segment(key)
+    return ""
 
 
 def _counted(store: Store) -> str:
@@ -146,6 +177,8 @@ def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebo
             return _columns(store, value)
         case ast.Tuple(elts=parts) if all(map(_is_copy, parts)):
             return _filled(_THINNED, store, value)
+        case _ if _is_copy(value):
+            return _filled(_COPIES, store, value)
         case ast.Tuple(elts=parts) | ast.List(elts=parts) if item_type in ("tuple", "list") and len(parts) > 1:
             if not any(_is_text(one) or isinstance(one, ast.JoinedStr | ast.Starred) for one in parts):
                 text = ", ".join(" ".join(store.scope.segment(one).split()) for one in parts)
@@ -187,7 +220,17 @@ def _is_text(node: ast.expr | None) -> bool:
 
 
 def _is_copy(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func) == "copy"
+    """Whether an expression is a copy: `x.copy()`, `deepcopy(x)`, `[row[:] for row in x]`."""
+    match node:
+        case ast.Call(func=function):
+            return last_name(function) in ("copy", "deepcopy")
+        case ast.ListComp(elt=inner):
+            return _is_copy(inner)
+        case ast.Subscript(slice=ast.Slice(lower=None, upper=None, step=None)):
+            return True
+        case ast.Call(func=ast.Name(id="list"), args=[ast.Name()]):
+            return True
+    return False
 
 
 def _is_emptied(store: Store) -> bool:

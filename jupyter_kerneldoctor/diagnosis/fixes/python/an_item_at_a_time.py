@@ -8,8 +8,10 @@ from ...code.stores import Store, stores
 from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
+from ...frameworks.large_comprehensions import large_comprehension
 from ...frameworks.pandas import cells_of, rows_gone_through
 from ...frameworks.plain_lists import filled_array, is_list, repeated_number
+from ...frameworks.recursive_results import returned_one_by_one
 from ...place import Place, guilty_place
 
 _GREW = NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0)
@@ -68,6 +70,8 @@ class AnItemAtATime(Fix):
     )
 
     FIRES = [
+        Case("pairs = [(a, b) for a in xs for b in ys if a != b]", says=("row = [(a, b) for b in ys if a != b]",)),
+        Case("parts = [s[i : i + 50] for i in range(n)]", says=("key=lambda i: s[i : i + 50]",)),
         Case("d = n * [-1]\nrank(d)", line=1, says=("d = np.full(n, -1, dtype='int32')",)),
         Case("best = [0] * (n + 1)\nrank(best)", line=1, says=("best = np.full(n + 1, 0, dtype='int32')",)),
         Case(
@@ -117,6 +121,11 @@ class AnItemAtATime(Fix):
 
     def propose(self, death: Death) -> Proposals:
         at = guilty_place(death)
+        if at is not None and (code := returned_one_by_one(at.scope)) is not None:
+            why = f"{quote(at.scope.function)} calls itself, and holds all results of each call in a list."
+            title = "Hand out one result after the other: yield, no list of all"
+            yield Proposal((), why, death.memory.missing_bytes, title, code)
+            return
         found = None if at is None else (not _is_put_in(at) and _collected(at, death)) or _kept(at, death)
         if found:
             yield found
@@ -144,6 +153,9 @@ def _collected(at: Place, death: Death) -> Proposal | None:
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in a list", snippet)
     if not made:
         return None
+    if (large := large_comprehension(made[0], at.scope)) is not None:
+        why = f"{quote(at.text)} holds all items at once. {large.why}"
+        return Proposal((), why, death.memory.missing_bytes, large.title, large.code)
     first, loop = made[0], made[0].generators[0]
     inner = "".join(f" for {segment(one.target)} in {segment(one.iter)}" for one in first.generators[1:])
     element = segment(first.value if isinstance(first, ast.DictComp) else first.elt)

@@ -177,6 +177,23 @@ class BoundGrowingContainer(Advice):
             grew=replace(_ROWS, item_type="tuple"),
             says=("step % 10", "open_memmap"),
         ),
+        _of_items("rows.append(copy.deepcopy(grid))", "list", "changes.append((place, old, new))"),
+        Case(
+            "rows = {}\nfor a in xs:\n    rows.setdefault(f(a), set()).add(a)",
+            grew=_dict("set"),
+            says=("keys.append(f(a))", "items.append(a)"),
+        ),
+        Case(
+            "rows = {0}\nfor a in xs:\n    rows |= {n + a for n in rows}",
+            grew=replace(_ROWS, type="set", item_type="int"),
+            says=("bits |= bits << a",),
+        ),
+        Case(
+            "rows = []\ndef place(done):\n    if len(done) == n:\n        rows.append(done[:])\n"
+            "    for c in free(done):\n        place(done + [c])\nplace([])",
+            grew=replace(_ROWS, item_type="list"),
+            says=("yield done[:]", "yield from place(done + [c])"),
+        ),
         *LOOPS_THAT_TELL,
         Case(_LOOP, grew=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
         Case(

@@ -1,0 +1,84 @@
+"""Functions that call themselves and gather all results in lists: how they hand out one after the other."""
+
+import ast
+from collections.abc import Iterator
+
+from ..code.recursion import names_itself
+from ..code.scopes import Scope
+from ..code.stores import Store
+from .kept_rows import Less
+
+_GATHERED = Less(
+    "def {function}({parameters}):  # a generator now: each result is made when it is asked for\n    ...\n"
+    "    yield {value}  # in place of {store}\n    ...\n"
+    "    yield from {call}  # in place of {call}\n\n"
+    "for one in {function}({parameters}):  # count or look at one after the other; `break` at the first\n    ...",
+    "Hand out one result after the other: yield, no list of all",
+    "Each call of {function} puts its results into one list, and there are several times more with each step deeper.",
+)
+
+
+def of_recursion(store: Store) -> Less | None:
+    """Return how a function hands out its results that calls itself and puts them into one list."""
+    scope, call = store.scope, next(_own_calls(store.scope), None)
+    is_list = isinstance(store.statement, ast.Expr) and len(store.values) == 1
+    if call is None or not is_list or (store.container in scope.bindings and store.container not in scope.parameters):
+        return None
+    names = {
+        "function": scope.function,
+        "parameters": ", ".join(scope.parameters[1:] if scope.owner else scope.parameters),
+        "value": " ".join(scope.segment(store.values[0]).split()),
+        "store": " ".join(scope.segment(store.statement).split()),
+        "call": " ".join(scope.segment(call).split()),
+    }
+    return Less(_GATHERED.code.format(**names), _GATHERED.title, _GATHERED.told.format(**names))
+
+
+def returned_one_by_one(scope: Scope) -> str | None:
+    """Return a function that yields what it returned as lists of its own results; None where it does not."""
+    if not isinstance(scope.node, ast.FunctionDef) or next(_own_calls(scope), None) is None:
+        return None
+    returns = [one for one in scope.nodes if isinstance(one, ast.Return)]
+    lines = [line for one in returns for line in _yielded(one, scope)]
+    if (
+        len(returns) < 2
+        or not any("for " in line for line in lines)
+        or not all(_yielded(one, scope) for one in returns)
+    ):
+        return None
+    body = "\n".join(f"    {line}" for line in lines)
+    parameters = ", ".join(scope.parameters)
+    head = f"def {scope.function}({parameters}):  # each result is made when it is asked for"
+    use = f"for one in {scope.function}({parameters}):  # look at one after the other; len() is sum(1 for one in ...)"
+    return f"{head}\n    # what it returned, in the same places:\n{body}\n\n{use}\n    ..."
+
+
+def _own_calls(scope: Scope) -> Iterator[ast.Call]:
+    if scope.function and names_itself(scope):
+        yield from (
+            one for one in scope.calls if getattr(one.func, "attr", getattr(one.func, "id", "")) == scope.function
+        )
+
+
+def _yielded(statement: ast.Return, scope: Scope) -> list[str]:
+    """Return the lines that hand out what a statement returns as a list."""
+    match statement.value:
+        case ast.List(elts=items):
+            return [f"yield {scope.segment(one)}; return" for one in items] or ["return"]
+        case ast.ListComp(elt=element, generators=generators):
+            lines = list[str]()
+            for one in generators:
+                lines.append(f"{'    ' * len(lines)}for {scope.segment(one.target)} in {_made(one.iter, scope)}:")
+                lines += [f"{'    ' * len(lines)}if {scope.segment(test)}:" for test in one.ifs]
+            return [*lines, f"{'    ' * len(lines)}yield {' '.join(scope.segment(element).split())}"]
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            parts = [_yielded(ast.Return(one), scope) or [f"yield from {_made(one, scope)}"] for one in (left, right)]
+            return [line for part in parts for line in part]
+    return []
+
+
+def _made(node: ast.expr, scope: Scope) -> str:
+    """Return the text of an expression; of a name for a call that call: a generator can be gone through once."""
+    bound = scope.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
+    calls = [one.value for one in bound if isinstance(one.value, ast.Call)]
+    return scope.segment(calls[0] if len(calls) == len(bound) == 1 else node)
