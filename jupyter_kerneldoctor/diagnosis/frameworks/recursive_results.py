@@ -18,9 +18,28 @@ _GATHERED = Less(
 )
 
 
+_TABLE = Less(
+    "row = np.zeros(width, dtype='int64')  # the results for one value of {first}, in place of {plain}\n"
+    "for {first} in range(1, largest + 1):  # from the smallest up, no recursion\n    new = row.copy()\n"
+    "    ...  # new[{second}] = what {function} works out, with row[...] in place of its own calls\n    row = new\n\n"
+    "row[...]  # in place of {call}",
+    "Work it out from the smallest up, and keep the last row only",
+    "It keeps an entry for each pair that was asked for. Of the entries, most are needed for the next {first} only.",
+)
+_LINE = Less(
+    "from array import array\n\n{plain} = array('q', [0]) * (largest + 1)  # 8 bytes for each; a list above 9e18\n"
+    "for {first} in range(1, largest + 1):  # from the smallest up, no recursion\n"
+    "    {plain}[{first}] = ...  # what {function} works out, with {plain}[...] in place of its own calls",
+    "Work it out from the smallest up, in an array",
+    "An entry of a dict takes a hundred bytes with its key. A cache that forgets them would work them out again.",
+)
+
+
 def of_recursion(store: Store) -> Less | None:
     """Return how a function hands out its results that calls itself and puts them into one list."""
     scope, call = store.scope, next(_own_calls(store.scope), None)
+    if call is not None and isinstance(store.statement, ast.Assign):
+        return _of_table(store, store.statement, call)
     is_list = isinstance(store.statement, ast.Expr) and len(store.values) == 1
     if call is None or not is_list or (store.container in scope.bindings and store.container not in scope.parameters):
         return None
@@ -32,6 +51,22 @@ def of_recursion(store: Store) -> Less | None:
         "call": " ".join(scope.segment(call).split()),
     }
     return Less(_GATHERED.code.format(**names), _GATHERED.title, _GATHERED.told.format(**names))
+
+
+def _of_table(store: Store, statement: ast.Assign, call: ast.Call) -> Less | None:
+    """Return how results are worked out that a function keeps under what it was given: `memo[i, w] = ...`."""
+    scope, names = store.scope, {"plain": store.container, "function": store.scope.function}
+    match statement.targets:
+        case [ast.Subscript(slice=ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)]))]:
+            less = _TABLE
+        case [ast.Subscript(slice=ast.Name(id=first))]:
+            less, second = _LINE, ""
+        case _:
+            return None
+    if not {first, second} - {""} <= set(scope.parameters):
+        return None
+    names |= {"first": first, "second": second, "call": " ".join(scope.segment(call).split())}
+    return less._replace(code=less.code.format(**names), told=less.told.format(**names))
 
 
 def returned_one_by_one(scope: Scope) -> str | None:

@@ -194,6 +194,12 @@ class BoundGrowingContainer(Advice):
             grew=replace(_ROWS, item_type="list"),
             says=("yield done[:]", "yield from place(done + [c])"),
         ),
+        Case(
+            "rows = {}\ndef ways(i, w):\n    if i == 0: return 1\n    if (i, w) not in rows:\n"
+            "        rows[i, w] = ways(i - 1, w) + ways(i - 1, w - a[i])\n    return rows[i, w]\nways(900, 10**6)",
+            grew=_dict("int"),
+            says=("row = new", "new[w] = what ways works out"),
+        ),
         *LOOPS_THAT_TELL,
         Case(_LOOP, grew=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
         Case(
