@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from .analysis.growth import is_of_one_step
 from .analysis.guilty_statement import keeps_what_grew
 from .calls import network_call_at
+from .code.scopes import Scope
 from .death import Death
 from .frameworks.gradients import backward_calls, goes_backward, hides_gradients, sources_of_gradients
 from .frameworks.pair_scores import pair_scores
@@ -131,9 +132,16 @@ def grew_elsewhere(death: Death) -> bool:
         for one in backward_calls(scope.node, scope):
             around = scope.loops_around(one.node)
             node = around[0] if around else scope.tree.statements[one.node] if scope.is_cell else scope.node
+            if isinstance(node, ast.For) and _took_next(node, scope, death):
+                return True
             places.append(None if isinstance(node, ast.Module | ast.Lambda) else grew_in(death, node, scope))
     places += [grew_in(death, call, scope) for call, scope in training_calls(death.code)]
     return bool(places) and all(one is False for one in places)
+
+
+def _took_next(loop: ast.For, scope: Scope, death: Death) -> bool:
+    """Whether memory grew where a loop got what it goes through next, and in nothing that it did with that."""
+    return bool(grew_in(death, loop.iter, scope)) and not any(grew_in(death, one, scope) for one in loop.body)
 
 
 def _is_copied(death: Death) -> bool:

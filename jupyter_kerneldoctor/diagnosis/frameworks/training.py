@@ -165,7 +165,7 @@ def _is_training_call(node: ast.Call, scope: Scope, code: Notebook) -> bool:
     if node.func.attr == "encode":  # tokenizers have one, too
         return (made or "").startswith("sentence_transformers.")
     if made is not None:
-        return made.split(".")[0] in _FRAMEWORKS
+        return made.split(".")[0] in _FRAMEWORKS and ".preprocessing." not in made  # what learns only a mean
     # An object of which no cell tells what it is: a keyword that only such a framework's methods take decides.
     names_batch = any(word.arg in _ONLY_OF_TRAINING for word in node.keywords)
     return names_batch and any(code.imports(package) for package in _FRAMEWORKS)

@@ -43,6 +43,11 @@ class KerasGradientAccumulation(Fix):
         Case(_MODEL.format("keras.optimizers.Adam(gradient_accumulation_steps=4)"), _FIT.format(512)),
         Case(_MODEL.format("optimizer"), _FIT.format(512)),
         Case(_MODEL.format("'adam'"), "model.predict(x, batch_size=512)"),
+        Case(  # what the generator learns of all pictures is what is large
+            _MODEL.format("'adam'") + "\ngen = keras.preprocessing.image.ImageDataGenerator(zca_whitening=True)",
+            "gen.fit(x)\n" + _FIT.format(512),
+            line=1,
+        ),
         Case(_MODEL.format("'adam'"), _FIT.format(512), before_mib=1900),
         Case(_MODEL.format("'adam'").replace("tensorflow import", "tensorflow import keras as"), "model.fit(x)"),
     ]

@@ -101,6 +101,7 @@ class MicroBatchSplit(Fix):
     SILENT = [
         Case(_LOAD + _LOADER + "\nlog = []", _STEP + "    log.append(model(x).detach())"),  # grows by the step
         Case(_LOAD + _ADAM + _LOADER, _STEP, grew=_held(700)),  # and as much for gradients and twice for Adam
+        Case(_LOAD + _LOADER, _STEP, line=1),  # what the loader gives next is what is large
         Case(_LOAD + _LOADER, _STEP, before_mib=1900),
         Case(_LOAD + _LOADER, _STEP, children_mib=1500),
         Case(_LOAD + _LOADER, _STEP.replace("loss.backward()", "scaler.scale(loss).backward()")),
