@@ -10,6 +10,7 @@ from .analysis.guilty_statement import guilty_statement
 from .analysis.user_frames import UserFrame, user_frames
 from .code.scopes import Scope
 from .death import Death
+from .frameworks.kept import Kept
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
 _LONGEST = 80
@@ -30,6 +31,12 @@ def grew_in(death: Death, node: ast.stmt | ast.expr, scope: Scope) -> bool | Non
     if death.code.line is not None and scope.is_cell and scope.cell == death.code.last:
         return death.code.is_at_line(node, scope)
     return None
+
+
+def grew_around(death: Death, kept: Kept) -> bool:
+    """Whether memory may have grown in the loop that keeps a value; a hook is run wherever its network is called."""
+    loop = kept.loops[-1] if kept.loops else None
+    return not isinstance(loop, ast.stmt | ast.expr) or grew_in(death, loop, kept.caller) is not False
 
 
 def _statements(death: Death) -> Iterable[StatementGrowth]:

@@ -9,7 +9,7 @@ from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..code.trees import walk
-from .gradients import reached_by_gradients
+from .gradients import backward_calls, reached_by_gradients
 from .hooks import lasting_hooks
 from .kept import is_bound_anew
 from .kept_rows import Less
@@ -128,6 +128,8 @@ def less_of_a_pass(kept: Iterable[Store], code: Notebook) -> Less | None:
         )
         if not around or "." in store.container or not {*value} & reached_by_gradients(code):
             continue
+        if backward_calls(loops[around - 1], scope):
+            return None  # it is to be emptied there
         again = "x = checkpoint(block, x, use_reentrant=False)  # of each block of the network"
         match value:
             case [ast.Call(func=function, args=[_, *_] as given, keywords=[])] if _is_network(function, store, code):

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from ..code.calls import last_name
 from ..code.notebook import Notebook
 from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
@@ -15,6 +16,7 @@ from .torch import Kind, Tensors
 
 _GRADIENTS = re.compile(r"\.gradient\(|autograd\.grad\(|\bgrads?\b|gradients")
 _MODELS = re.compile(r"torch\.optim|keras.{0,99}?(Sequential|Model)$|state_dict|deepcopy")
+_VARIES = ("albumentations.", "torchvision.transforms.", "imgaug.", "audiomentations.", "torch_audiomentations.")
 _SCORES = re.compile("logit|prob|score|pred")
 _FORMS = {
     "torch": ("mean().item()", ".detach().cpu().numpy()", "byte()"),
@@ -44,6 +46,12 @@ _SCORED = Less(
     "Score each batch by itself, or count the scores in bins",
     "All scores are kept, to be scored together. A mean over batches, or counts in bins, say nearly the same.",
 )
+_DRAWS = ("sample", "choices", "choice")
+_DRAWN = "Samples are drawn from it: the newest are enough, and pictures fit into a byte for a dot."
+_REPLAY = (
+    "from collections import deque\n\n{plain} = deque(maxlen=10_000)  # when it is made: the oldest go\n"
+    "state = (255 * state).astype('uint8')  # of pictures, a quarter; as numbers again in the batch that is drawn"
+)
 _MADE = "yield {value}  # no list: each is made when it is needed, batch by batch; or in a Dataset's __getitem__\n\n"
 _ENTRIES = "Keep the numbers and classes of each round; networks, optimizers and what a network gave belong in files."
 _LARGE = (
@@ -54,6 +62,8 @@ _LARGE = (
 
 def less_of_tensors(kept: Sequence[Store], container: Grown, code: Notebook) -> Less | None:
     """Return how less is kept of tensors, arrays and networks; None where none are put in."""
+    if _is_drawn_from(container.name, code):
+        return Less(_REPLAY.format(plain=container.name), told=_DRAWN)
     if (metric := _metric(container.name, code)) is not None:
         return _SCORED._replace(code=_SCORED.code.format(metric=metric))
     single = next((one for one in kept if len(one.values) == 1), None)
@@ -68,6 +78,15 @@ def less_of_tensors(kept: Sequence[Store], container: Grown, code: Notebook) -> 
     return next((Less(one, told=_ENTRIES) for one in entries if one is not None), None)
 
 
+def _is_drawn_from(name: str, code: Notebook) -> bool:
+    """Whether a sample of the container is drawn, as of the memory of an agent."""
+    for scope in code.scopes_mentioning(*_DRAWS):
+        for call in scope.calls:
+            if last_name(call.func) in _DRAWS and call.args and container_name(call.args[0]).endswith(name):
+                return True
+    return False
+
+
 def _metric(name: str, code: Notebook) -> str | None:
     """Return the metric of scikit-learn that is given the scores of a list, all at once."""
     for call in code.calls("sklearn.metrics.*"):
@@ -78,9 +97,14 @@ def _metric(name: str, code: Notebook) -> str | None:
 
 
 def _is_made_here(store: Store, code: Notebook) -> bool:
-    """Whether what is kept is made by a function of the user's from what is there anyway."""
+    """Whether what is kept is made from what is there anyway: by the user's function, or as a variant of it."""
     value = store.values[0]
-    return isinstance(value, ast.Call) and Origins(code).called(value.func, store.scope) is not None
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    made = all_origins(value.func, store.scope, code) if isinstance(value, ast.Call) else []
+    names = (code.qualified(one.func, where) or "" for one, where in made if isinstance(one, ast.Call))
+    is_own = isinstance(value, ast.Call) and Origins(code).called(value.func, store.scope) is not None
+    return is_own or any(one.startswith(_VARIES) for one in names)
 
 
 def _is_gradients(store: Store, container: Grown) -> bool:
@@ -102,7 +126,9 @@ def _array(store: Store, container: Grown, code: Notebook) -> dict[str, str] | N
     is_copy = any(getattr(one, "attr", "") in ("detach", "clone") for one in walk(value))
     is_tensor = is_copy or tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
     of_torch = tensors.in_use and is_tensor
-    if not (of_torch or package in _FORMS) or not isinstance(value, ast.Name | ast.Attribute | ast.Call):
+    if not (of_torch or package in _FORMS) or not isinstance(
+        value, ast.Name | ast.Attribute | ast.Call | ast.Subscript
+    ):
         return None
     text, (number, array, byte) = store.scope.segment(value), _FORMS["torch" if of_torch else package]
     array = array.removeprefix(".detach()") if ".detach()" in text else array

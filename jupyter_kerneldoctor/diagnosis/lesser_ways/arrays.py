@@ -181,11 +181,11 @@ WAYS = (
         _makes_much,
     ),
     LesserWay(
-        ("numpy.einsum",),
+        ("numpy.einsum", "torch.einsum"),
         "Let it choose the order, and take a block at a time",
         "makes a number for each combination of the indices behind the arrow, or on the way there.",
-        "for at in range(0, len({a1}), 1000):\n    part = {function}({a0}, {of1}[at : at + 1000], ..., optimize=True)\n"
-        "    ...  # keep what is needed of it",
+        "for at in range(0, len({a1}), 1000):\n    part = {function}({a0}, {of1}[at : at + 1000], ...)\n"
+        "    ...  # keep what is needed of it; np.einsum: with optimize=True",
         Case("import numpy as np", "K = np.einsum('ik,jk->ij', X, X)"),
     ),
     LesserWay(

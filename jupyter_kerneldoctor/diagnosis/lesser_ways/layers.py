@@ -99,6 +99,13 @@ WAYS = (
         Case("import torch", "K = torch.kron(A, B)"),
     ),
     LesserWay(
+        ("torch.outer", "torch.ger"),
+        "Keep the diagonal, or the product with a vector: no table of all pairs",
+        "makes a number for each pair of entries, as of all parameters of a network.",
+        "diagonal = {a0} ** 2  # what a Fisher matrix is mostly needed for\nFv = {a0} * ({a1} @ v)",
+        Case("import torch", "F = F + torch.outer(g, g)", says=("g ** 2", "(g @ v)")),
+    ),
+    LesserWay(
         ("torch.svd", "torch.linalg.svd", "torch.linalg.eigh", "torch.linalg.eig", "torch.symeig"),
         "Ask for the first of them only: svd_lowrank, lobpcg",
         "makes all vectors, and copies of the full matrix.",

@@ -114,7 +114,16 @@ WAYS = (
         is_made_by("jax.grad", "jax.value_and_grad"),
     ),
     LesserWay(
-        ("torch.autograd.functional.jacobian", "torch.autograd.functional.hessian"),
+        ("torch.autograd.functional.hessian",),
+        "Multiply by the Hessian without making it: hvp",
+        "makes a number for each pair of parameters, and keeps what it worked out for each row of them.",
+        "Hv = torch.autograd.functional.hvp({a0}, {a1}, v)[1]  # the Hessian times v, from one more pass\n\n"
+        "# its diagonal, one entry after the other: e is zero, but for a 1 at i\n"
+        "diagonal_i = torch.autograd.functional.hvp({a0}, {a1}, e)[1][i]",
+        Case("from torch.autograd.functional import hessian", "H = hessian(f, w)", says=("hvp(f, w, v)[1]",)),
+    ),
+    LesserWay(
+        ("torch.autograd.functional.jacobian",),
         "Take the derivatives of each row by itself: vmap(jacrev)",
         _BY_EVERY_ROW,
         "from torch.func import jacrev, vmap\nJ = vmap(jacrev({a0}), chunk_size=64)({a1})  # rows x outputs x inputs",

@@ -7,6 +7,7 @@ from ...frameworks.kept import Kept
 from ...frameworks.kept_graphs import kept_graphs
 from ...frameworks.torch import Tensors
 from ...frameworks.without_graph import without_graph
+from ...place import grew_around
 from ...units import share_of
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nfeats = []\n"
@@ -108,6 +109,7 @@ class DetachCollectedOutputs(Fix):
             "for x in batches:\n    feats.append(net(x))",
         ),
         Case(_NET, "for x in batches:\n    feats.append(net(x).detach())"),
+        Case(_NET, "for x in files: read(x)\nfeats = [net(x) for x in batches]", line=1),
         Case(_NET, "with torch.no_grad():\n    for x in batches: feats.append(net(x))"),
         Case(
             _NET + "def act(x):\n    h = net(x)\n    return h.argmax(1), h.mean(0)",
@@ -162,7 +164,7 @@ class DetachCollectedOutputs(Fix):
             return
         missing, tensors = death.memory.missing_bytes or 0, Tensors(death.code)
         for one in kept_graphs(death.code):
-            if one.is_loss or one.is_freed or _is_handed_on(one.kept):
+            if one.is_loss or one.is_freed or _is_handed_on(one.kept) or not grew_around(death, one.kept):
                 continue
             try:
                 edits, cut = without_graph(one.kept.value, one.kept.scope, tensors)

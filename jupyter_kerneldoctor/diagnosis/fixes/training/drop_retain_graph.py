@@ -1,7 +1,7 @@
 import ast
 
 from ...edits import drop_argument, insert_before
-from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, quote
+from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.gradients import backward_calls
 from ...frameworks.recurrent import carried_lists, carried_states, kept_states
 from ...frameworks.summed_losses import is_made_in
@@ -120,6 +120,18 @@ class DropRetainGraph(Fix):
         ),
     ]
     SILENT = [
+        # the pass runs in some rounds only: what was carried until then needs its graph
+        Case(
+            _NET,
+            "for i, x in enumerate(chunks):\n"
+            + _STEP
+            + "    if i % 20 == 0:\n        loss.backward(retain_graph=True)",
+        ),
+        Case(
+            _BANK,
+            "kept = []\nfor x in xs:\n    kept.append(enc(x).mean())\n    if over(x):\n"
+            "        torch.stack(kept).sum().backward(retain_graph=True)",
+        ),
         # two passes share what the network gave
         Case(
             "import torch\nnet = torch.nn.Linear(9, 9)",
@@ -145,6 +157,8 @@ class DropRetainGraph(Fix):
                 if not isinstance(loop, ast.For | ast.While) or len(backward_calls(loop, scope)) > 1:
                     continue
                 states, lists = carried_states(loop, scope, tensors), carried_lists(loop, scope, tensors)
+                if (states or lists) and _is_below_if(one.node, loop, scope):
+                    continue  # what is carried between two passes needs its graph
                 if not states and not lists and not is_made_in(one.target, loop, scope, tensors):
                     continue
                 edits = drop_argument(Call(one.node, scope, ""), "retain_graph")
@@ -158,3 +172,9 @@ class DropRetainGraph(Fix):
                     names = enumeration([quote(name) for name in carried])
                     why += f" {names} carries the graph of all earlier steps into the next one; `detach()` cuts it off."
                 yield Proposal(edits, why, death.memory.ramp_bytes)
+
+
+def _is_below_if(node: ast.Call, loop: ast.stmt, scope: Scope) -> bool:
+    """Whether only some rounds of a loop run a node."""
+    inside = scope.inside(loop)
+    return any(isinstance(one, ast.If) and one in inside for one in scope.around(node))

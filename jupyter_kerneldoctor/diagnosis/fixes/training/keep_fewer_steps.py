@@ -6,7 +6,7 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.kept import Kept, is_bound_anew
 from ...frameworks.step_growth import kept_tensors
 from ...frameworks.torch import Tensors
-from ...place import grew_in
+from ...place import grew_around
 from ...units import enumeration, share_of
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nlog = {'h': [], 'loss': []}\n"
@@ -65,7 +65,7 @@ class KeepFewerSteps(Fix):
     def propose(self, death: Death) -> Proposals:
         memory = death.memory
         found = kept_tensors(death.code, Tensors(death.code)) if memory.grew_here else []
-        found = [one for one in found if _grew_around(death, one)]
+        found = [one for one in found if grew_around(death, one)]
         if not found:
             return
         names = enumeration([quote(name) for name in dict.fromkeys(one.container for one in found)])
@@ -106,9 +106,3 @@ def _condition(kept: Kept) -> str:
             case ast.For(target=ast.Tuple(elts=[ast.Name(id=name), _]), iter=ast.Call(func=ast.Name(id="enumerate"))):
                 return f"if {name} % {_EVERY} == 0:"
     raise EditRefusedError("no name counts the steps")
-
-
-def _grew_around(death: Death, kept: Kept) -> bool:
-    """Whether memory may have grown in the loop; a hook is run by the network, wherever that is called."""
-    loop = kept.loops[-1] if kept.loops else None
-    return not isinstance(loop, ast.stmt) or grew_in(death, loop, kept.caller) is not False
