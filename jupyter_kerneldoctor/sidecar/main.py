@@ -20,11 +20,7 @@ def main(arguments: list[str]) -> None:
     """Watch one kernel until it ends: DIRECTORY SOCKET_FD [KERNEL_PIDFD]; or many: --shared SOCKET_FD."""
     os.umask(0o077)
     _ask_to_be_killed_last()
-    # What user code has blocked or ignored is inherited: without these no request would be heard, no child waited for
-    # and none ended by its alarm.
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    _hear_all_signals()
     for descriptor in arguments[1:]:  # no process that this one starts shares them (`stacks.discovery_process`)
         os.set_inheritable(int(descriptor), False)
     wanted = os.environ.pop(REPORT_FD_VARIABLE, None)
@@ -42,6 +38,16 @@ def main(arguments: list[str]) -> None:
     recorder.record(inbox)
     if report_fd is not None and recorder.has_ended:
         _report(directory.name, report_fd)
+
+
+def _hear_all_signals() -> None:
+    """Undo what user code has blocked or ignored, which is inherited.
+
+    Else no request would be heard, no child waited for, and none ended by its alarm.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def _report(recording_id: str, descriptor: int) -> None:

@@ -14,6 +14,7 @@ REPORT = """
 import signal, sys
 from jupyter_kerneldoctor.sidecar import main
 signal.signal(signal.SIGALRM, signal.SIG_IGN)  # as a kernel's children may inherit it
+main._hear_all_signals()
 main._REPORT_S = 1
 main._report(sys.argv[1], int(sys.argv[2]))
 """
