@@ -217,4 +217,13 @@ WAYS = (
         "for part in dataset.dataset({a0}, format='csv').to_batches(columns=['the columns', 'you need']):\n    ...",
         Case("import pyarrow.csv as pc", "t = pc.read_csv('a.csv')"),
     ),
+    LesserWay(
+        (".to_pandas",),
+        "Stay in polars, or hand over few columns: select",
+        "copies the table into pandas, where each text is an object of its own.",
+        "{to} = {owner}.select('the columns', 'you need').to_pandas(use_pyarrow_extension_array=True)\n"
+        "# or what comes of it: {owner}.group_by('key').agg(pl.col('value').sum()).to_pandas()",
+        Case("import polars as pl\ndf = pl.DataFrame()", "p = df.to_pandas()"),
+        _POLARS,
+    ),
 )

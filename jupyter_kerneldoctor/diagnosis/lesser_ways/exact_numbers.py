@@ -15,6 +15,21 @@ def _is_single(call: Call, _death: Death) -> bool:
     return not call.scope.loops_around(call.node) and not any(isinstance(one, ast.comprehension) for one in around)
 
 
+_LARGE_RANGE = 10_000_000
+
+
+def _of_a_range(call: Call, death: Death) -> bool | dict[str, str]:
+    """Whether a list or a set is made of nothing but a range, and of a large one where that is known."""
+    if not isinstance(call.statement, ast.Assign) or call.statement.value is not call.node:
+        return False
+    match call.argument(0):
+        case ast.Call(func=ast.Name(id="range"), args=[*_, _] as given) as made:
+            value = death.values.of(made, call.scope)
+            if value is None or value.rows is None or value.rows > _LARGE_RANGE:
+                return {"count": call.scope.segment(given[min(1, len(given) - 1)])}
+    return False
+
+
 WAYS = (
     LesserWay(
         ("math.factorial", "math.comb", "math.perm", "scipy.special.factorial", "scipy.special.comb"),
@@ -36,5 +51,25 @@ WAYS = (
         "f = sympy.lambdify((x, y), {a0}, 'numpy')  # numbers in place of terms; no expand before\n"
         "values = f(np.linspace(0, 1, 1000), 2.0)",
         Case("import sympy", "e = sympy.expand((x + y) ** 900)"),
+    ),
+    LesserWay(
+        ("builtins.list", "builtins.set", "builtins.tuple", "builtins.frozenset"),
+        "Use the range itself: it has a length, indices and `in`",
+        "makes an object of each number of a range.",
+        "{to} = {a0}  # takes no memory; np.arange where you calculate with all of them\n"
+        "left = np.ones({count}, dtype=bool)  # numbers that are taken out: left[n] = False, a byte for each",
+        Case("s = set(range(10**9))", says=("s = range(10**9)", "np.ones(10**9, dtype=bool)")),
+        _of_a_range,
+        silent=(Case("s = list(range(9))"),),
+    ),
+    LesserWay(
+        ("builtins.sum",),
+        "Go through the lists one after the other: chain.from_iterable",
+        "copies all that was joined before with each list.",
+        "from itertools import chain\n\nfor one in chain.from_iterable({a0}):\n"
+        "    ...  # one after the other; list(chain.from_iterable({a0})) copies each once",
+        Case("flat = sum(lists, [])"),
+        lambda call, _death: isinstance(call.argument("start", 1), ast.List),
+        silent=(Case("n = sum(numbers, 0)"),),
     ),
 )

@@ -37,6 +37,28 @@ def _to_none(call: Call, death: Death) -> bool:
     return given(None, "other", 1)(call, death) is True
 
 
+def _lists_of_rows(call: Call, _death: Death) -> bool:
+    """Whether a list is made of the text of each row: `df["text"].apply(word_tokenize)`."""
+    function, of = call.argument(0), getattr(call.node.func, "value", None)
+    is_column = isinstance(of, ast.Subscript) and isinstance(of.slice, ast.Constant) and isinstance(of.slice.value, str)
+    match function:
+        case ast.Lambda(body=ast.List() | ast.ListComp()):
+            return is_column
+        case ast.Lambda(body=ast.Call(func=made)):
+            return is_column and (last_name(made) in ("list", "split", "findall") or "tokenize" in last_name(made))
+    return is_column and "tokenize" in last_name(function)
+
+
+def _to_float(call: Call, _death: Death) -> bool:
+    """Whether all columns become float64: `df.astype(float)`."""
+    if last_name(getattr(call.node.func, "value", None)) == "values":
+        return False
+    match call.argument("dtype", 0):
+        case ast.Name(id="float") | ast.Constant(value="float" | "float64") | ast.Attribute(attr="float64"):
+            return True
+    return False
+
+
 def _keeps_groups(call: Call, _death: Death) -> bool:
     """Whether the tables of all groups are kept, and not only what is worked out of each."""
     for node in call.scope.inside(call.statement):
@@ -156,6 +178,26 @@ WAYS = (
         Case("import pandas as pd", "df = pd.read_xml('a.xml')"),
         without("iterparse"),
         silent=(Case("import pandas as pd", "df = pd.read_xml('a.xml', iterparse={'row': ['id']})"),),
+    ),
+    LesserWay(
+        (".apply", ".map"),
+        "Take one text after the other, and keep counts or numbers",
+        "makes a list of texts for each row, a text of some 50 bytes for each word.",
+        "from collections import Counter\n\ncounts = Counter()\nfor text in {owner}:\n"
+        "    counts.update(make(text))  # make: as you do it; or keep a hash or a number of each word",
+        Case(_FRAME + "\nfrom nltk import word_tokenize", "df['t'] = df['text'].apply(word_tokenize)"),
+        _lists_of_rows,
+        silent=(Case(_FRAME, "df['n'] = df['text'].apply(lambda text: len(text.split()))"),),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.astype",),
+        "Make it float32, and only the columns that you calculate with",
+        "makes a second table of float64, 8 bytes for each value.",
+        "numbers = {table}.select_dtypes('number').columns\n"
+        "{to} = {table}[numbers].astype('float32')  # half of float64",
+        Case(_FRAME, "df = df.astype(float)"),
+        _to_float,
+        silent=(Case(_FRAME, "df = df.astype('float32')"),),
     ),
     LesserWay(
         (
