@@ -38,6 +38,17 @@ def class_module(cls: type) -> str | None:
     return module if type(module) is str else None
 
 
+_PUBLIC = {"_io": "io"}
+"""By the module that C code names, the one that people import."""
+
+
+def short_name(cls: type) -> str:
+    """Return the type's name as people write it: "list", "pandas.DataFrame", "Net" for the notebook's own class."""
+    name = class_name(cls)
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    return last if package in ("builtins", "__main__") else f"{_PUBLIC.get(package, package)}.{last}"
+
+
 def is_heap_type(cls: type) -> bool:
     """Return whether a class was made by a `class` statement, or by a modern extension module."""
     return bool(_flags(cls) & _HEAP_TYPE)

@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from . import library_objects, linked_objects
 from .frame_locals import local_variables
-from .introspection import attributes, class_attributes, class_module, instance_dict, module_variables, mro
+from .introspection import (
+    attributes,
+    class_attributes,
+    class_module,
+    instance_dict,
+    module_variables,
+    mro,
+    short_name,
+)
 from .largest_variables import CONTAINERS
-from .object_sizes import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

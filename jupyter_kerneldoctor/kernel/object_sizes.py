@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import library_objects, linked_objects, written_pages
 from .buffers import dtype_name
 from .deadline import Deadline
-from .introspection import attributes, class_name, instance_dict, mro
+from .introspection import attributes, instance_dict, mro, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from .buffers import Buffer, Objects
 
 SAMPLES = (200, 12, 6, 4)
-"""How many items of a container are examined, by depth; deeper ones are not."""
+"""How many items of a container are examined, by depth; of deeper ones it is one."""
+_DEEPEST = 30
 
 VARIABLE_S = 0.0006
-"""The time for one variable, so that a deep one leaves time for the others."""
+"""For one variable, so that a deep one leaves time for the others."""
 
 _VARIABLES_AT_LEAST = 6
 """Each may take its share of the time that is left."""
 
-_FEWEST = 8
-"""How many items of a container are examined in any case."""
+_FEWEST = (8, 8, 3, 1)
+"""How many items of a container are examined in any case, by depth."""
 
 _GOLDEN = 0.6180339887  # spreads the sample over a list at any length of the sample
 _ITEM_BYTES = 64  # the size of an item of unknown type
@@ -39,6 +40,13 @@ _UNINTERESTING = frozenset((ModuleType, FunctionType, BuiltinFunctionType, Metho
 
 PLAIN: dict[type, Callable[[Any], int]] = {cls: cls.__sizeof__ for cls in (str, bytes, bytearray, int, float, complex)}
 """The size of an object that refers to no other."""
+
+
+_ITEMS: dict[type, Callable[[Any], Any]] = {
+    dict: dict.values,
+    **{kind: kind.__iter__ for kind in (list, tuple, set, frozenset, deque)},
+}
+"""How to go through a container."""
 
 
 class TimeUpError(Exception):
@@ -76,7 +84,7 @@ class SizeEstimator:
         self._variable_until = self._until
         self._seen: set[int] = set()
         self._counted: set[int] = set()
-        self._met = 0
+        self._met = self._draw = 0
         self.node_classes: dict[int, bool] = {}
         """By identity the classes of which an object was met, and whether all of its nodes were counted."""
         self._node: Any = None
@@ -135,8 +143,8 @@ class SizeEstimator:
             self._node = value if linked_objects.is_node(value) else None
         return self._node is value
 
-    def _must_stop(self, measured: int) -> bool:
-        return self.is_time_up or (measured >= _FEWEST and self._variable_until.is_over)
+    def _must_stop(self, measured: int, depth: int = 1) -> bool:
+        return self.is_time_up or (measured >= _FEWEST[min(depth, 3)] and self._variable_until.is_over)
 
     def figures(self, figures: Sequence[Any]) -> int:
         """Return the memory of matplotlib figures: their images, and the data that they show."""
@@ -204,8 +212,7 @@ class SizeEstimator:
         """Return the memory of an item of a container; 0 for one that was measured before."""
         if value is None or value is True or value is False or not self._is_new(id(value)):
             return 0
-        plain = PLAIN.get(type(value))
-        if plain is not None:
+        if (plain := PLAIN.get(type(value))) is not None:
             return plain(value)
         bases = mro(type(value))
         if (size := _plain_bytes(value, bases)) is not None:
@@ -214,34 +221,38 @@ class SizeEstimator:
             return self._buffer(buffer) + _ITEM_BYTES
         if not _UNINTERESTING.isdisjoint(bases):
             return 0
-        sampled = self._container(value, bases, depth) if depth < len(SAMPLES) else None
+        sampled = self._container(value, bases, depth) if depth < _DEEPEST else None
         if sampled is not None:
             return sampled[0]
         return self._attributes(value, depth) if depth < len(SAMPLES) else _ITEM_BYTES
 
     def _container(self, value: Any, bases: tuple[type, ...], depth: int) -> tuple[int, int, str | None] | None:
         """Return size, number of items and the type of most items; None for what is no container."""
-        most = SAMPLES[depth]
-        if list in bases:
-            count, own = list.__len__(value), list.__sizeof__(value)
-            some = [list.__getitem__(value, place) for place in _places(count, most)]
-        elif tuple in bases:
-            count, own = tuple.__len__(value), tuple.__sizeof__(value)
-            some = [tuple.__getitem__(value, place) for place in _places(count, most)]
-        elif dict in bases:
-            count, own = dict.__len__(value), dict.__sizeof__(value)
-            some = [*islice(dict.values(value), most)]
-            own += self._estimate([*islice(dict.keys(value), SAMPLES[1])], count, len(SAMPLES))
-        elif set in bases or frozenset in bases or deque in bases:
-            kind: Any = next(base for base in bases if base in (set, frozenset, deque))
+        kind: Any = next((base for base in bases if base in _ITEMS), None)
+        if kind is not None:
             count, own = kind.__len__(value), kind.__sizeof__(value)
-            some = [*islice(kind.__iter__(value), most)]
+            if depth >= len(SAMPLES):
+                return own + self._far_down([*islice(_ITEMS[kind](value), SAMPLES[1])], count, depth + 1), count, None
+            if kind in (list, tuple):
+                some = [kind.__getitem__(value, place) for place in _places(count, SAMPLES[depth])]
+            else:
+                some = [*islice(_ITEMS[kind](value), SAMPLES[depth])]
+            if kind is dict:
+                own += self._estimate([*islice(dict.keys(value), SAMPLES[1])], count, len(SAMPLES))
         elif library_objects.CACHE in bases:
             count, own, some = library_objects.cached_results(value, SAMPLES[0])
         else:
             return None
         item_type = short_name(Counter(map(type, some)).most_common(1)[0][0]) if some and depth == 0 else None
         return own + self._estimate(some, count, depth + 1), count, item_type
+
+    def _far_down(self, first: list[Any], count: int, depth: int) -> int:
+        """Estimate the items of a container by the first of them: all numbers and texts, and one of the others."""
+        plain = [one for one in first if one is None or type(one) in PLAIN]
+        others = [one for one in first if one is not None and type(one) not in PLAIN]
+        self._draw = (self._draw * 1_103_515_245 + 12_345) % (1 << 31)  # as in C's rand()
+        inner = self._item(others[(self._draw >> 8) % len(others)], depth) * len(others) if others else 0
+        return (sum(self._item(one, depth) for one in plain) + inner) * count // max(1, len(first))
 
     def _estimate(self, some: list[Any], count: int, depth: int) -> int:
         """Estimate the memory of `count` items from some of them.
@@ -255,7 +266,7 @@ class SizeEstimator:
         for item in some:
             total += self._item(item, depth)
             measured += 1
-            if self._must_stop(measured):
+            if self._must_stop(measured, depth):
                 break
         distinct = len(set(map(id, some[:measured])))
         shared = distinct * 2 <= measured or 0 < (len(self._counted) - counted) * 2 <= self._met - met
@@ -281,17 +292,6 @@ def _plain_bytes(value: Any, bases: tuple[type, ...]) -> int | None:
         if base in PLAIN:
             return PLAIN[base](value)
     return None
-
-
-_PUBLIC = {"_io": "io"}
-"""By the module that C code names, the one that people import."""
-
-
-def short_name(cls: type) -> str:
-    """Return the type's name as people write it: "list", "pandas.DataFrame", "Net" for the notebook's own class."""
-    name = class_name(cls)
-    package, last = name.partition(".")[0], name.rpartition(".")[2]
-    return last if package in ("builtins", "__main__") else f"{_PUBLIC.get(package, package)}.{last}"
 
 
 def _places(count: int, most: int) -> list[int]:

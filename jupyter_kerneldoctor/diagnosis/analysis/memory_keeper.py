@@ -33,13 +33,14 @@ def store_that_grew(growth: Growth) -> Store | None:
     if (cached := _cached(growth)) is not None:
         return cached
     if growth.container is not None:
-        word = growth.container.name.rpartition(".")[2]
-        near = [scope for cell in growth.code.with_words(word) for scope in growth.code.scopes(cell)]
+        words = {growth.container.name.rpartition(".")[2], growth.container.type or ""} - {""}
+        near = [one for word in words for cell in growth.code.with_words(word) for one in growth.code.scopes(cell)]
         container, holder = growth.container, growth.container.name.rpartition(".")[0]
         named = _making_nodes(growth, container)
         named = named or [one for one in stores(running) if _is_same(one.container, container.name)]
         named = named or [one for one in stores(near) if _is_same(one.container, container.name)]
         named = named or [one for one in stores(running) if one.container == holder]  # `self.metric.update(y)`
+        named = named or [*_by_another_name(near, container)]
         nearest = max(named, key=lambda one: _nearness(growth, one, container), default=None)
         return nearest and (_filled_item(growth, nearest) or nearest)
     largest = next(iter(growth.objects), None)
@@ -71,6 +72,17 @@ def _cached(growth: Growth) -> Store | None:
         if len(returns) == 1 and scope.decorators:
             return Store(returns[0], scope, container.name, ())
     return None
+
+
+def _by_another_name(near: list[Scope], container: Grown) -> Iterator[Store]:
+    """Yield what fills a container that is called otherwise there: `node = trie`, or `self` in its own class."""
+    for scope in near:
+        names = {"self"} if scope.owner == container.type else set()
+        for node in scope.nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute() as value):
+                    names |= {name} if _is_same(container_name(value), container.name) else set()
+        yield from (one for one in stores([scope]) if one.container in names)
 
 
 def _making_nodes(growth: Growth, container: Grown) -> list[Store]:

@@ -32,7 +32,9 @@ def stores(scopes: Iterable[Scope]) -> Iterator[Store]:
             match node:
                 case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=method), args=given)):
                     target, values = owner if method in _ADDERS else None, given
-                case ast.Assign(targets=[ast.Subscript(value=owner)], value=value):
+                case ast.Assign(
+                    targets=[ast.Subscript(value=owner), *_] | [_, ast.Subscript(value=owner)], value=value
+                ):
                     target, values = owner, [value]
                 case ast.AugAssign(op=ast.Add() | ast.BitOr(), target=owner, value=value):
                     target, values = owner, [value]

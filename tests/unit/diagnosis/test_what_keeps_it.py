@@ -183,3 +183,25 @@ def test_a_cell_that_stalls_when_its_container_is_full_still_grew_all_the_time_b
     stalled = killed(cell, at=[[own_frame(cell, 3)]], first="import tensorflow as tf", memory=[*RAMP, *[GIB] * 60])
 
     assert names(stalled) == ["tape"]
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept", "line"),
+    [
+        (
+            "def insert(trie, word):\n    node = trie\n    for one in word:\n        node = node.setdefault(one, {})",
+            NamedObject("trie", "dict", 700 * MIB, items=26, item_type="dict"),
+            4,
+        ),
+        (
+            "class Waves(dict):\n    def __missing__(self, key):\n        self[key] = wave = cost(key)",
+            NamedObject("waves", "Waves", 700 * MIB, items=900, item_type="numpy.ndarray"),
+            3,
+        ),
+    ],
+)
+def test_what_fills_a_container_is_known_where_that_is_called_otherwise(keep, kept, line):
+    run = "waves, trie = Waves(), {}\nfor word in words:\n    insert(trie, word)\n    waves[word]"
+    answer = killed(keep, run, at=[[own_frame(run, 3)]], looks=[held(3, kept)])
+
+    assert (place(answer), names(answer)) == ((2, line), [kept.name])

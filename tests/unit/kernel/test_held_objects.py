@@ -455,3 +455,23 @@ def test_a_few_large_results_among_many_calls_that_wait_are_not_taken_for_one_re
         call.set_result(np.ones(MIB // 8))
 
     assert looked(calls=calls)["calls"]["bytes"] == pytest.approx(300 * MIB, rel=0.25)
+
+
+def test_what_is_nested_deep_is_estimated_by_a_part_of_each_level():
+    trie = {}
+    for number in range(20_000):
+        here = trie
+        for letter in f"{number * 7919 % 100_003:07d}":
+            here = here.setdefault(letter, {})
+    rows = [{"a": {"b": {"c": {"d": {"e": [*range(number, number + 20)]}}}}} for number in range(1000, 400_000, 50)]
+    found = looked(rows=rows, trie=trie)
+
+    row = 5 * sys.getsizeof({"a": 1}) + sys.getsizeof([*range(20)]) + 20 * sys.getsizeof(1000)
+    assert found["rows"]["bytes"] == pytest.approx(len(rows) * row, rel=0.3)
+    assert found["trie"]["bytes"] == pytest.approx(sum(sizes_of_dicts(trie)), rel=0.3)
+
+
+def sizes_of_dicts(outer):
+    yield sys.getsizeof(outer)
+    for inner in outer.values():
+        yield from sizes_of_dicts(inner)
