@@ -8,6 +8,8 @@ from ...pasted_commands import distribution
 from ...units import enumeration
 
 _NEWER = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "avx512f": "AVX-512"}
+_WITHOUT_SOURCE = frozenset({"tensorflow", "tensorflow-cpu", "jaxlib"})
+_COMPATIBLE = {"polars": '%pip install --force-reinstall "polars[rtcompat]"  # before version 1.34: polars-lts-cpu'}
 _CACHES = re.compile(r"\bcache\s*=\s*True")
 
 
@@ -36,8 +38,10 @@ class BuildForThisCpu(Advice):
             "import tensorflow as tf",
             signal="SIGILL",
             system_states=[SystemState(-1, "start", cpu_flags=("sse4_1",))],
-            says=("AVX", "--no-binary tensorflow"),
+            says=("AVX", "conda-forge tensorflow"),
         ),
+        Case("import polars as pl\npl.read_csv('a.csv')", says=("rtcompat",)),
+        Case("import numpy", says=("--no-binary numpy",)),
         Case(
             "from numba import njit\n@njit(cache=True)\ndef f(x): return x",
             "f(1)",
@@ -57,5 +61,7 @@ class BuildForThisCpu(Advice):
         else:
             name = distribution(next(iter(packages(death)), None))
             build = f"%pip install --force-reinstall --no-binary {name} {name}  # built here, for this CPU"
-            command = "" if name is None else build
+            if name in _WITHOUT_SOURCE:
+                build = f"%conda install -c conda-forge {name.partition('-')[0]}  # on PyPI there is no source to build"
+            command = "" if name is None else _COMPATIBLE.get(name, build)
         return {"lacks": lacks, "command": command}
