@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.added_numbers import adds_to_numbers
 from ..code.calls import last_name
+from ..code.loop_changes import called_name
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
@@ -160,7 +161,7 @@ def _nearness(growth: Growth, store: Store, container: Grown) -> tuple[bool, boo
 def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     """Whether a store keeps a name that a statement bound, or the one that called it; or what it returned."""
     returns = (top.source or "").lstrip().startswith("return ")
-    if returns and any(_called(value) == (top.function or "").rpartition(".")[2] for value in store.values):
+    if returns and any(called_name(value) == (top.function or "").rpartition(".")[2] for value in store.values):
         return True
     lines = set(lines_in(top, growth.code.cells[store.scope.cell]))
     for loop in store.scope.loops_around(store.statement)[:1]:  # what was made before it is no more in each round
@@ -177,7 +178,7 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     made |= {container_name(one.value) for one in calls if isinstance(one, ast.Attribute) and one.attr in _TRAINS}
     functions = {(one or "").rpartition(".")[2] for one in (top.function, *(caller.function for caller in top.via))}
     for loop in store.scope.loops_around(store.statement):  # `for row in rows(path): kept.append(row)`
-        if isinstance(loop, ast.For) and any(_called(one) in functions - {""} for one in walk(loop.iter)):
+        if isinstance(loop, ast.For) and any(called_name(one) in functions - {""} for one in walk(loop.iter)):
             made |= {one.id for one in walk(loop.target) if isinstance(one, ast.Name)}
     made -= {name for node in store.scope.nodes if (name := _number_printed(node))}
     kept = [value for value in store.values if not isinstance(value, ast.Call)]
@@ -194,13 +195,9 @@ def _number_printed(node: ast.AST) -> str | None:
     return None
 
 
-def _called(node: ast.AST) -> str:
-    return last_name(node.func) if isinstance(node, ast.Call) else ""
-
-
 def _but_numbers(node: ast.AST) -> Iterator[ast.AST]:
     """Walk an expression, but not into what is made a number of: `loss.item()`, `len(rows)`."""
-    if _called(node) not in _NUMBERS:
+    if called_name(node) not in _NUMBERS:
         yield node
         for child in ast.iter_child_nodes(node):
             yield from _but_numbers(child)

@@ -21,6 +21,7 @@ class ReleaseTraceback(Advice):
     """
 
     id, title, causes = "release-traceback", "Let go of the last traceback before you run it again", (Family.MEMORY,)
+    share = 1.0  # what is kept is a part of what fills the kernel
     why = (
         "{cell_} ended with {error}, and its traceback still keeps what its functions held: {held}. Let go of it at "
         "the top of the cell, or restart before you run it again."
@@ -54,10 +55,6 @@ class ReleaseTraceback(Advice):
         name = cell_name(failed[-1].execution_count)
         cell = f"{name[0].upper()}{name[1:]}"
         return {"cell_": cell, "error": str(failed[-1].error), "held": size(held)}
-
-    def saves(self, death: Death) -> int | None:
-        """Count the missing memory: what is kept is a part of what fills the kernel."""
-        return death.memory.missing_bytes
 
 
 def _left(cell: Cell) -> int:

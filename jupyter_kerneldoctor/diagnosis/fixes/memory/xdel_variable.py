@@ -23,6 +23,7 @@ class XdelVariable(Advice):
     """
 
     id, title, causes = "xdel-variable", "Delete what was shown with %xdel, not with del", (Family.MEMORY,)
+    share = 1.0  # wherever the memory went: the value that is kept is a part of what fills the kernel
     why = "{deletes} freed nothing: what was shown is kept as {kept}, too. `%xdel` takes away all of its names."
     snippet = "%xdel {name}"
 
@@ -46,10 +47,6 @@ class XdelVariable(Advice):
                     what = f"{quote(one.name)} ({size(one.bytes)})"
                     return {"deletes": quote(f"del {name}"), "kept": what, "name": name}
         return None
-
-    def saves(self, death: Death) -> int | None:
-        """Count the missing memory, wherever it went: the value that is kept is a part of what fills the kernel."""
-        return death.memory.missing_bytes
 
 
 def _deletes(name: str, scope: Scope) -> bool:

@@ -5,7 +5,7 @@ from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...code.stores import stores
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal, quote, size
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.at_once import done_at_once
 from ...frameworks.kept_items import KeptItem, kept_items, made_items
 from ...place import guilty_place
@@ -122,8 +122,7 @@ class DoItAtOnce(Fix):
         _case(_LOOP + "a = np.stack(rows)\nfit(a)"),
     ]
 
-    def propose(self, death: Death) -> Iterator[Proposal]:
-        """Show the loop with what is done later in it."""
+    def propose(self, death: Death) -> Proposals:
         if not death.is_of_this_cell:
             return
         container, fillers = death.growth.container, kept_items(stores(death.code.running))
