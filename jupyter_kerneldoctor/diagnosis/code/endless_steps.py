@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from .notebook import Notebook
+from .origins import all_origins
 from .scopes import Scope
 from .trees import unparse, walk
 
+_MOST_NUMBERS = 4
 _MOST_STEPS = 10_000
 _EXACT = 1024
 """Sums of quarters and other such fractions are exact."""
@@ -73,16 +75,16 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
             case ast.AugAssign(target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=step) if (
                 target == name
             ):
-                by = _constant(code, scope, step, step)
-                if isinstance(by, float) and math.isfinite(by) and by.as_integer_ratio()[1] > _EXACT:
-                    start, end = (_constant(code, scope, side, loop) for side in (left, stop))
-                    if _is_met(start, end, by if isinstance(op, ast.Add) else -by):
-                        return
-                    sign = "<" if isinstance(op, ast.Add) else ">"
+                sums = itertools.product(*(_numbers(code, scope, one) or [None] for one in (left, stop, step)))
+                signed = [(start, end, by if isinstance(op, ast.Add) else -by) for start, end, by in sums if by]
+                missing = [abs(by) for start, end, by in signed if _is_inexact(by) and not _is_met(start, end, by)]
+                if missing:
+                    less, half = ("<", "-") if isinstance(op, ast.Add) else (">", "+")
                     why = (
-                        f"`{name}` goes on in steps of {by}: a sum of fractions is hardly ever exactly the other value"
+                        f"`{name}` goes on in steps of {missing[0]}: "
+                        "a sum of fractions is hardly ever exactly the other value"
                     )
-                    text = f"{scope.segment(left)} {sign} {scope.segment(stop)}"
+                    text = f"{scope.segment(left)} {less} {scope.segment(stop)} {half} {scope.operand(step)} / 2"
                     yield Step("missed", why, loop.test, text)
 
 
@@ -108,15 +110,29 @@ def _asks_for_progress(test: ast.expr, bounds: set[str], counted: set[str]) -> b
     return len(names & bounds) > 1 or bool(names & counted)
 
 
-def _constant(code: Notebook, scope: Scope, node: ast.expr, before: ast.stmt | ast.expr) -> object:
-    """Return the constant that an expression is, or that its name stood for before a place; None for others."""
-    if isinstance(node, ast.Name) and (bound := code.lookup(node.id, scope, before)) is not None:
-        node = bound.value or node
-    return node.value if isinstance(node, ast.Constant) else None
+def _numbers(code: Notebook, scope: Scope, node: ast.expr) -> list[float]:
+    """Return the numbers that an expression may be, also as an argument or as one of those that a loop goes through."""
+    found: list[float] = []
+    for one in all_origins(node, scope, code):
+        match one.node:
+            case ast.Constant(value=int() | float() as value):
+                found.append(value)
+            case ast.Name(id=name):
+                for loop in one.scope.loops_around(one.node):
+                    match loop:
+                        case ast.For(target=ast.Name(id=target), iter=ast.Tuple(elts=items) | ast.List(elts=items)):
+                            values = [getattr(item, "value", None) for item in items if target == name]
+                            found += [value for value in values if isinstance(value, int | float)]
+    return list(dict.fromkeys(found))[:_MOST_NUMBERS]
 
 
-def _is_met(at: object, end: object, by: float) -> bool:
+def _is_inexact(step: float) -> bool:
+    """Whether sums of a number are rounded: 0.1, and not 0.25."""
+    return isinstance(step, float) and math.isfinite(step) and step.as_integer_ratio()[1] > _EXACT
+
+
+def _is_met(at: float | None, end: float | None, by: float) -> bool:
     """Whether a sum is known to be equal to the other value after some steps: 0.1 five times is 0.5."""
-    if not (isinstance(at, int | float) and isinstance(end, int | float) and abs(at) < _MOST_START):
+    if at is None or end is None or abs(at) >= _MOST_START:
         return False
     return end in itertools.islice(itertools.count(at, by), _MOST_STEPS)

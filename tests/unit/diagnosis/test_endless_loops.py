@@ -33,8 +33,8 @@ def judged(source, *before):
         (BISECT, "halved", "lo = mid + 1"),
         (BISECT.replace("hi = mid", "hi = mid - 1"), "halved", "(lo + hi + 1) // 2"),
         (BISECT.replace("lo < hi", "lo <= hi").replace("lo = mid", "lo = mid + 1"), "halved", "hi = mid - 1"),
-        ("while x != 1.0:\n    x += 0.1", "missed", "x < 1.0"),
-        ("while t != stop:\n    t -= 0.3", "missed", "t > stop"),
+        ("while x != 1.0:\n    x += 0.1", "missed", "x < 1.0 - 0.1 / 2"),
+        ("while t != stop:\n    t -= 0.3", "missed", "t > stop + 0.3 / 2"),
         ("while True:\n    line = p.stdout.readline()\n    if 'end' in line: break", "read", "line"),
         ("while b'\\n' not in data:\n    data += sock.recv(64)", "read", None),
         ("while i < n:\n    f(i)\n    i =+ 1", "reset", "i += 1"),
@@ -156,6 +156,12 @@ def test_an_ordinary_program_that_looks_endless(source, before):
 def test_a_file_that_nobody_writes_has_an_end():
     source = "while True:\n    line = table.readline()\n    if 'end' in line: break"
     assert judged(source, "table = open('a.csv')").kind == "read"
+
+
+def test_a_step_that_callers_give_may_be_one_of_several():
+    walk = "def walk(x, end, h):\n    while x != end:\n        x += h\nfor h in {}:\n    walk(0.0, 1.0, h)"
+    assert judged(walk.format("(0.5, 0.1)")).text == "x < end - h / 2"
+    assert judged(walk.format("(0.5, 0.25)")) is None
 
 
 @pytest.mark.parametrize("start", ["0.0", "1" + "0" * 400])

@@ -15,7 +15,7 @@ _TITLES = {
     "uncounted": "Change in each round what the loop asks",
     "skipped": "Take the step before continue, too",
     "halved": "Leave out the value that was tried: a bisection has to get shorter",
-    "missed": "Ask with < or >: sums of fractions are seldom equal to anything",
+    "missed": "Ask with < or >, half a step before: sums of fractions are seldom equal to anything",
     "reset": "Count on with +=",
     "polled": "Give the loop that waits an end of its own",
     "read": "Leave the loop at the end of the data: an empty answer means that no more comes",
@@ -76,7 +76,7 @@ class EndTheLoop(Fix):
 
     FIRES = [
         _busy("i = 0\nwhile i < 9:\n    f(i)", 3, says=("nothing in the loop changes `i`",)),
-        _busy("x = 0.0\nwhile x != 1.0:\n    x += 0.1", 3, "x = 0.0\nwhile x < 1.0:\n    x += 0.1"),
+        _busy("x = 0.0\nwhile x != 1.0:\n    x += 0.1", 3, "x = 0.0\nwhile x < 1.0 - 0.1 / 2:\n    x += 0.1"),
         _busy(
             "while True:\n    line = p.stdout.readline()\n    if 'ready' in line: break",
             2,
