@@ -75,9 +75,11 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
             case ast.AugAssign(target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=step) if (
                 target == name
             ):
-                sums = itertools.product(*(_numbers(code, scope, one) or [None] for one in (left, stop, step)))
-                signed = [(start, end, by if isinstance(op, ast.Add) else -by) for start, end, by in sums if by]
-                missing = [abs(by) for start, end, by in signed if _is_inexact(by) and not _is_met(start, end, by)]
+                sign = 1 if isinstance(op, ast.Add) else -1
+                starts, ends = (_numbers(code, scope, one) or [math.nan] for one in (left, stop))
+                inexact = [by for by in _numbers(code, scope, step) if _is_inexact(by)]
+                sums = itertools.product(starts, ends, inexact)
+                missing = [by for start, end, by in sums if not _is_met(start, end, sign * by)]
                 if missing:
                     less, half = ("<", "-") if isinstance(op, ast.Add) else (">", "+")
                     why = (
@@ -131,8 +133,8 @@ def _is_inexact(step: float) -> bool:
     return isinstance(step, float) and math.isfinite(step) and step.as_integer_ratio()[1] > _EXACT
 
 
-def _is_met(at: float | None, end: float | None, by: float) -> bool:
-    """Whether a sum is known to be equal to the other value after some steps: 0.1 five times is 0.5."""
-    if at is None or end is None or abs(at) >= _MOST_START:
+def _is_met(at: float, end: float, by: float) -> bool:
+    """Whether a sum is known to be equal to the other value after some steps: 0.1 five times is 0.5. NaN: not known."""
+    if math.isnan(at) or math.isnan(end) or abs(at) >= _MOST_START:
         return False
     return end in itertools.islice(itertools.count(at, by), _MOST_STEPS)
