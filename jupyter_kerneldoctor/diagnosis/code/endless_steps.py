@@ -135,6 +135,4 @@ def _is_inexact(step: float) -> bool:
 
 def _is_met(at: float, end: float, by: float) -> bool:
     """Whether a sum is known to be equal to the other value after some steps: 0.1 five times is 0.5. NaN: not known."""
-    if math.isnan(at) or math.isnan(end) or abs(at) >= _MOST_START:
-        return False
-    return end in itertools.islice(itertools.count(at, by), _MOST_STEPS)
+    return abs(at) < _MOST_START and end in itertools.islice(itertools.count(at, by), _MOST_STEPS)
