@@ -17,6 +17,10 @@ _ROWS = (
     "    ...  # {line}, and what follows it, with `part` for `{name}`\n"
     "    parts.append(...)  # only what you need of these rows\nresult = np.concatenate(parts)"
 )
+_PAIRED = (
+    "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} rows at a time, against all\n"
+    "    {line}\n    parts.append(...)  # only what you need of these pairs: the nearest, a count, those below a threshold"
+)
 _EACH = tuple(
     f"numpy.{name}"
     for name in (
@@ -61,6 +65,11 @@ class APartAtATime(Fix):
 
     FIRES = [
         Case(
+            "import numpy as np",
+            "d = np.abs(a[:, None] - a[None, :])",
+            says=("d = np.abs(part[:, None] - a[None, :])",),
+        ),
+        Case(
             "def spread(x, y):\n    gap = x[:, None] - y\n    return gap.std(1)\n",
             "s = spread(a, b)",
             says=("part = a[at : at + step]", "s = spread(a, b)"),
@@ -77,7 +86,6 @@ class APartAtATime(Fix):
         Case("x = load()"),
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
-        Case("import numpy as np\nx = np.ones((9000, 9))", "d = ((x[:, None] - x[None, :]) ** 2).sum(-1)"),
         Case("import torch\nnet = torch.nn.Linear(9, 9)\ndef run(net, n): return net(load(n))", "y = run(net, 9)"),
         Case("net = Net()\ndef run(p): return p.go()", "y = run(net)"),
         Case("def learn(x, rate=0.1):\n    x.mean += rate * x.step()\nx = Learner()", "learn(x)"),
@@ -121,7 +129,8 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
         step = max(1, min(rows // 2, int(rows * headroom * _USED / death.memory.missing_bytes)))
         step = int(float(f"{step:.0e}")) or 1
     name = at.scope.segment(found)
-    if _is_paired_with_itself(name, at):
+    line = _against_all(name, at) if _is_paired_with_itself(name, at) else ""
+    if line is None:
         return None
     package = next((one for one in _SLICES if is_of((one,), found, at.scope, death)), "")
     each = str(step or "step")
@@ -133,8 +142,20 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
     )
     blocks = f"in blocks of {step:,} rows" if step else "a fiftieth of its rows at a time"
     snippet = "" if step else f"step = max(1, len({name}) // 50)  # a fiftieth of the rows\n"
-    snippet += _ROWS.format(name=name, step=each, cut=cut, count=f"{step:,}" if step else "some", line=at.text)
+    names = {"name": name, "step": each, "cut": cut, "count": f"{step:,}" if step else "some", "line": line or at.text}
+    snippet += (_PAIRED if line else _ROWS).format(**names)
     return Proposal((), why, death.memory.missing_bytes, f"Work through `{name}` {blocks}", snippet)
+
+
+def _against_all(name: str, at: Place) -> str | None:
+    """Return the statement with a part of the rows in the place of those that are spread out: `part[:, None] - x`."""
+    text = at.scope.segment(at.node)
+    for one in walk(at.node):
+        match one:
+            case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice(), *_])) if at.scope.segment(one.value) == name:
+                spread = at.scope.segment(one)
+                return None if "\n" in text else text.replace(spread, f"part{spread.removeprefix(name)}")
+    return None
 
 
 def _is_paired_with_itself(name: str, at: Place) -> bool:
