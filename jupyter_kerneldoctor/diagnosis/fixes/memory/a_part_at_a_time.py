@@ -18,8 +18,8 @@ _ROWS = (
     "    parts.append(...)  # only what you need of these rows\nresult = np.concatenate(parts)"
 )
 _PAIRED = (
-    "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} rows at a time, against all\n"
-    "    {line}\n    parts.append(...)  # only what you need of these pairs: the nearest, a count, those below a threshold"
+    "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} rows, against all\n"
+    "    {line}\n    parts.append(...)  # only what you need of these pairs: the nearest, a count, a sum"
 )
 _EACH = tuple(
     f"numpy.{name}"
@@ -65,11 +65,6 @@ class APartAtATime(Fix):
 
     FIRES = [
         Case(
-            "import numpy as np",
-            "d = np.abs(a[:, None] - a[None, :])",
-            says=("d = np.abs(part[:, None] - a[None, :])",),
-        ),
-        Case(
             "def spread(x, y):\n    gap = x[:, None] - y\n    return gap.std(1)\n",
             "s = spread(a, b)",
             says=("part = a[at : at + step]", "s = spread(a, b)"),
@@ -80,6 +75,11 @@ class APartAtATime(Fix):
             "X, Y = np.meshgrid(x, y)\nC = X.ravel() + 1j * Y.ravel()",
             line=1,
             says=("part = y[at : at + ", "X, Y = np.meshgrid(x, y)"),
+        ),
+        Case(
+            "import numpy as np",
+            "d = np.abs(a[:, None] - a[None, :])",
+            says=("d = np.abs(part[:, None] - a[None, :])",),
         ),
     ]
     SILENT = [
