@@ -107,7 +107,7 @@ class BusyCell:
 
         Glances that follow a look show how often the loop begins anew meanwhile. 0 where one of them was outside.
         """
-        rates = []
+        rounds, took_s, counted = 0, 0.0, 0
         for look in self.looks:
             frames = [one for one in reversed(look.threads[0].frames) if is_cell_file(one.file)]
             of_cell = [(at, user_line(cell, one), one.line) for at, one in enumerate(frames)]
@@ -119,9 +119,10 @@ class BusyCell:
             if len(lines) < len(look.glances) or not all(holds(loop, one) for one in lines):
                 return 0
             parts = [sum(one.lineno <= line for one in loop.body) for line in lines]
-            rates.append(sum(b < a for a, b in pairwise(parts)) / look.glances_s)
+            rounds += sum(b < a for a, b in pairwise(parts))
+            took_s, counted = took_s + look.glances_s, counted + 1
         lasted_s = self.within_s(cell, loop.lineno, loop.end_lineno or loop.lineno)
-        return int(min(rates) * lasted_s) if len(rates) > 1 else 0
+        return int(rounds / took_s * lasted_s) if counted > 1 else 0
 
     @property
     def asks_s(self) -> float | None:

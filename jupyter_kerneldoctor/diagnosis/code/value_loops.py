@@ -20,6 +20,7 @@ _EQUAL = frozenset({"array_equal", "equal", "equals", "allclose"})
 _COPIES = frozenset({"copy", "deepcopy", "clone", "list", "dict", "set", "array"})
 _NORMS = frozenset({"norm", "sqrt", "abs", "sum", "std", "mean", "max", "hypot", "len"})
 _PLACES = (ast.Name, ast.Attribute)
+_MOST_STEPS = 100  # scipy.optimize.newton gives up after 50
 _LEAVES = (ast.Break, ast.Return)
 
 
@@ -132,7 +133,7 @@ def _newton(inner: list[ast.AST], given: list[ast.Assign], asked: ast.expr) -> I
                 is_scaled = any(called_name(one) in _NORMS for one in walk(value))  # along the gradient, so far
                 if not is_scaled and all(name in _depends_on(one, made) for one in (above, below, asked)):
                     why = f"nothing limits the steps of `{name}`: from some starts they jump to and fro, or get NaN"
-                    yield ValueLoop("newton", why, 500)
+                    yield ValueLoop("newton", why, _MOST_STEPS)
                     return
 
 
@@ -149,7 +150,7 @@ def _settles(given: list[ast.Assign], asked: ast.expr, *, until: bool) -> Iterat
         if frozenset((unparse(left), unparse(right))) in pairs:
             told = f"`{unparse(left)}` and `{unparse(right)}`"
             why = f"{told} are to be exactly the same: values that take turns never are, and NaN never equals itself"
-            yield ValueLoop("settles", why, 4000)
+            yield ValueLoop("settles", why, 3000)
             return
 
 

@@ -27,7 +27,7 @@ def test_what_thousands_of_rounds_do_not_end_is_told(source):
 
 
 @pytest.mark.parametrize("source", [FREE, NEWTON, SETTLES, STILL])
-@pytest.mark.parametrize("rounds", [(), ((2,),), ((2,), *((3,),) * 99), ((2,), (3,), (9,))])
+@pytest.mark.parametrize("rounds", [(), ((2,),), ((2,), *((3,),) * 999), ((2,), (3,), (9,))])
 def test_few_rounds_or_another_place_tell_nothing(source, rounds):
     assert told(source, rounds).state == "running"
 
