@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jupyter_kerneldoctor.recording import newest_cell
 from jupyter_kerneldoctor.recording.processes import is_alive
 from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.trial.kernel import OwnKernel
@@ -135,6 +136,7 @@ class LiveKernel:
 
     def close(self) -> None:
         self._kernel.close()
+        leave_no_cell(self.data_root)
 
     def _outcome(self, msg_id: str) -> Outcome:
         outputs: list[dict[str, Any]] = []
@@ -154,6 +156,12 @@ class LiveKernel:
             reply = self.client.get_shell_msg(timeout=PATIENCE_S)
             if reply["parent_header"].get("msg_id") == msg_id:
                 return Outcome(reply["content"], outputs)
+
+
+def leave_no_cell(data_root: Path) -> None:
+    """Delete what is kept in memory of the newest cells, of which the next reader would be long after the test."""
+    for recording_id in Store(data_root).ids():
+        newest_cell.discard(recording_id)
 
 
 def _request(source: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 
 # Not as a plugin of the whole test run: it would set up a server application around every test there is.
 from pytest_jupyter.jupyter_server import *  # noqa: F403
+from support.kernels import leave_no_cell
 from support.notebooks import Notebook
 from tornado.httpclient import HTTPRequest
 
@@ -28,7 +29,8 @@ def patience(monkeypatch):
 def data_root(tmp_path, monkeypatch):
     monkeypatch.setenv(ROOT_VARIABLE, str(tmp_path / "recorded"))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    return tmp_path / "recorded"
+    yield tmp_path / "recorded"
+    leave_no_cell(tmp_path / "recorded")
 
 
 @pytest.fixture
