@@ -174,7 +174,7 @@ def _rounds(loop: Loop, scope: Scope, tensors: Tensors) -> str | None:
 def _stands_alone(
     kept: Kept, loops: Sequence[Loop], scope: Scope, tensors: Tensors, step: ast.If | None = None
 ) -> bool:
-    """Whether a round's loss has a graph of its own: nothing else goes into the sum, or goes on to the next round."""
+    """Whether nothing is seen but the losses that goes into the sum, or goes on to the next round."""
     loop, statement = loops[-1], scope.statement_of(kept.value)
     apart = set() if step is None else set(scope.inside(step))
     nodes = [one for one in scope.inside(loop) if one not in apart]
@@ -185,8 +185,14 @@ def _stands_alone(
     others = [one.value for one in scope.bindings.get(kept.container, ()) if one.value is not None]
     if any(tensors.kind(one, scope) is Kind.GRAPH for one in others if scope.statement_of(one) is not statement):
         return False
-    is_made = tensors.kind(kept.value, scope) is Kind.GRAPH and is_made_in(kept.value, loops[0], scope, tensors)
-    return is_made and not _carried(nodes, kept, scope)
+    return is_made_in(kept.value, loops[0], scope, tensors, least=0) and not _carried(nodes, kept, scope)
+
+
+def is_surely_apart(found: SummedLoss, tensors: Tensors) -> bool:
+    """Whether the code shows that each round's loss has a graph, which a network made in that round."""
+    kept = found.kept
+    has_graph = tensors.kind(kept.value, kept.scope) is Kind.GRAPH
+    return has_graph and is_made_in(kept.value, kept.loops[0], kept.scope, tensors)
 
 
 def _carried(inside: Sequence[ast.AST], kept: Kept, scope: Scope) -> bool:
@@ -207,9 +213,11 @@ def _carried(inside: Sequence[ast.AST], kept: Kept, scope: Scope) -> bool:
     return False
 
 
-def is_made_in(node: ast.expr, loop: Loop, scope: Scope, tensors: Tensors) -> bool:
-    """Whether the graph behind an expression is surely all made in a round of a loop, by a call of a network."""
+def is_made_in(node: ast.expr, loop: ast.AST, scope: Scope, tensors: Tensors, *, least: int = 1) -> bool:
+    """Whether the graph behind an expression is all made in a round of a loop, by so many calls of networks."""
     waiting, seen, calls, code = [node], {node}, 0, tensors.code
+    first = getattr(loop, "lineno", 0)
+    lines = range(first, getattr(loop, "end_lineno", first) + 1)
     while waiting:
         for part in scope.inside(waiting.pop()):
             if isinstance(part, ast.Call):
@@ -222,7 +230,7 @@ def is_made_in(node: ast.expr, loop: Loop, scope: Scope, tensors: Tensors) -> bo
                 continue
             binding = code.lookup(part.id, scope, part)
             line = binding.position[0] if binding is not None and binding.scope is scope else 0
-            if binding is None or not loop.lineno <= line <= (loop.end_lineno or loop.lineno):
+            if binding is None or line not in lines:
                 if tensors.kind(part, scope) is Kind.GRAPH:
                     return False
                 continue
@@ -231,7 +239,7 @@ def is_made_in(node: ast.expr, loop: Loop, scope: Scope, tensors: Tensors) -> bo
             if made is not None and made not in seen:
                 seen.add(made)
                 waiting.append(made)
-    return calls > 0
+    return calls >= least
 
 
 def _brings_in(function: Scope, tensors: Tensors) -> bool:

@@ -2,7 +2,7 @@ import ast
 
 from ...edits import Changes, EditRefusedError, append, insert_before, remove, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
-from ...frameworks.summed_losses import SummedLoss, grouped_losses, summed_losses
+from ...frameworks.summed_losses import SummedLoss, grouped_losses, is_surely_apart, summed_losses
 from ...frameworks.torch import Tensors
 
 _NET = (
@@ -71,6 +71,11 @@ class BackwardEachBatch(Fix):
             "loss = sum(score(x, y) for x, y in loader)\nloss.backward()",
             says=("for x, y in loader:", "    loss.backward()"),
         ),
+        Case(  # it does not show what makes the losses
+            _NET,
+            "total = 0\nfor task in tasks:\n    total = total + outer_loss(task)\ntotal.backward()",
+            says=("for task in tasks:", "loss = outer_loss(task)", "loss.backward()"),
+        ),
         Case(  # a loss for each domain
             _NET,
             "losses = {}\nfor d, (x, y) in parts:\n    losses[d] = crit(net(x), y)\ntotal = sum(losses.values())\n"
@@ -126,7 +131,7 @@ class BackwardEachBatch(Fix):
                 "themselves from one `backward()` to the next."
             )
             try:
-                edits = _edits(found)
+                edits = _edits(found) if is_surely_apart(found, tensors) else ()
             except EditRefusedError:
                 edits = ()
             yield Proposal(edits, why, death.memory.ramp_bytes, snippet=None if edits else _snippet(found))

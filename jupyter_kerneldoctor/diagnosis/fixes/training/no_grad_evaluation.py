@@ -6,6 +6,7 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, 
 from ...frameworks.evaluation import evaluations, whole_calls
 from ...frameworks.gradients import goes_backward, without_gradients
 from ...frameworks.kept_graphs import kept_graphs
+from ...frameworks.untrained import calls_of_untrained
 from ...place import grew_in
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
@@ -98,6 +99,14 @@ class NoGradEvaluation(Fix):
             "pair = Pair()\nfor x in batches:\n    pair(x).backward()",
             growths=[growth(2, grew(900 * MIB, own_frame(_PAIR, 10, "forward")))],
             becomes={1: _PAIR.replace("        b = s", "        with torch.no_grad():\n            b = s")},
+        ),
+        Case(  # a step of the training holds what the teacher works out, too
+            _NET + "teacher = torch.nn.Linear(9, 9)\nopt = torch.optim.SGD(net.parameters(), 1)",
+            "for x in batches:\n    t = teacher(x)\n    (net(x) - t).mean().backward()",
+            growth="jump",
+            line=2,
+            becomes="for x in batches:\n    with torch.no_grad():\n        t = teacher(x)\n"
+            "    (net(x) - t).mean().backward()",
         ),
     ]
     SILENT = [
@@ -199,6 +208,8 @@ class NoGradEvaluation(Fix):
                 )
                 loops = scope.loops_around(call)
                 explains = memory.ramp_bytes if loops else memory.missing_bytes
+                if not explains and call in calls_of_untrained(code):
+                    explains = (memory.missing_bytes or 0) // 2  # of a step, beside what is trained
                 yield Proposal(without_gradients(statement, scope, code), why, explains)
 
 
