@@ -17,6 +17,8 @@ _ROWS = (
     "    ...  # {line}, and what follows it, with `part` for `{name}`\n"
     "    parts.append(...)  # only what you need of these rows\nresult = np.concatenate(parts)"
 )
+_BY_KEY = ("dict", "defaultdict", "set", "frozenset")
+"""What makes a container that has no rows."""
 _PAIRED = (
     "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} rows, against all\n"
     "    {line}\n    parts.append(...)  # only what you need of these pairs: the nearest, a count, a sum"
@@ -83,6 +85,11 @@ class APartAtATime(Fix):
         ),
     ]
     SILENT = [
+        Case(
+            "from collections import defaultdict\nby = defaultdict(set)",
+            "seen = set()\nfor h in hours:\n    seen = seen | by[h]",
+            line=3,
+        ),
         Case("x = load()"),
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
@@ -205,6 +212,8 @@ def _has_no_rows(name: ast.Name, scope: Scope, death: Death) -> bool:
         return True
     for one in origins:
         match one:
+            case ast.Call(func=ast.Attribute(attr=made) | ast.Name(id=made)) if made in _BY_KEY:
+                return True
             case ast.Call(func=ast.Attribute(attr=made) | ast.Name(id=made)) if made[:1].isupper():
                 return made not in _TABLES
             case ast.Call(func=ast.Attribute(attr="fit" | "compile")):

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import NamedObject
 
+from ...code.calls import plain_names
 from ...code.stores import stores
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
@@ -102,6 +103,12 @@ class DoItAtOnce(Fix):
             *("rows[a][b] += 1", "weights=counts.values()"),
             of=_DICT,
         ),
+        Case(
+            "rows, seen = [], set()\nfor h in hours:\n    seen = seen | users(h)\n    rows.append((h, seen))\n"
+            "print([(h, len(one)) for h, one in rows])",
+            line=3,
+            says=("(h, one) = (h, seen)", "rows.append((h, len(one)))"),
+        ),
         Case("rows = [load(x) for x in xs]\nprint(max(len(r) for r in rows))", line=1, says=("max(best, one)",)),
     ]
     SILENT = [
@@ -144,7 +151,9 @@ def _suspected(death: Death, fillers: list[KeptItem]) -> Iterator[KeptItem]:
         word = container.name.rpartition(".")[2]
         yield from (one for one in fillers if one.name.rpartition(".")[2] == word)
     elif at is not None:
-        repeated = (one for one in fillers if one.statement is at.node)
+        names = at.scope.assigned_by(at.node)  # what it makes may be kept behind it, in the same round
+        near = [one for one in fillers if one.scope is at.scope and names & plain_names(one.value)]
+        repeated = (one for one in (*fillers, *near) if one.statement is at.node or one in near)
         yield from (one for one in repeated if not one.scope.is_cell or one.scope.loops_around(one.statement))
     if at is not None and (made := made_items(at.node, at.scope)) is not None:
         yield made
