@@ -8,6 +8,7 @@ own syntax alone, and cure what it was proposed for.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from .changes import Change, EditRefusedError, apply_all, edit_of
 from .code.cellsource import parsing_cost
@@ -20,6 +21,7 @@ from .postmortem import FixProposal
 _SMALLEST_SHARE = 0.1  # of the missing memory: what explains less is no fix
 _LINES_COMPARED = 5000
 """So many in a microsecond, for the diff: those that are the same are all tried at each place that was changed."""
+_HALF, _ALL = 0.5, 0.9  # of it: an edit that saves no more than the one is only told where another saves the other
 _ENOUGH = 0.4  # of it: what always helps adds nothing to a special fix that explains so much
 
 
@@ -39,9 +41,20 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
     ]
     if any(not fix.general and shares[one.id] >= _ENOUGH for fix, one in found):
         found = [(fix, one) for fix, one in found if not fix.last_resort]
+    if any(one.edits and shares[one.id] >= _ALL for _, one in found):
+        found = [(fix, one if shares[one.id] > _HALF else _as_advice(one)) for fix, one in found]
     found.sort(key=lambda pair: (pair[0].general, -shares[pair[1].id], not pair[1].edits, pair[0].broad))
     titles = [one.title for _, one in found]
     return tuple(one for at, (_, one) in enumerate(found) if one.title not in titles[:at])
+
+
+def _as_advice(one: FixProposal) -> FixProposal:
+    """Return a proposal without its edits, but with the lines that they write: another edit saves what was missing."""
+    if not one.edits:
+        return one
+    lines = (line[1:].strip() for edit in one.edits for line in edit.diff.split("\n") if line.startswith("+"))
+    added = "\n".join(line for line in lines if not line.startswith("++ "))
+    return replace(one, edits=(), applicability="advice", snippet=one.snippet or added)
 
 
 def _offered(fix: Fix, death: Death) -> FixProposal | None:

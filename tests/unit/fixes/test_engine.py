@@ -196,3 +196,14 @@ def test_an_edit_is_judged_by_the_lines_that_memory_was_charged_to(line, ids):
     grown = dataclasses.replace(death.recording, growths=(growth(2, grew_in(10**9, *frames)),))
     found = proposals.propose(examine(grown).judged(death.causes))
     assert [one.id for one in found if one.edits] == ids
+
+
+def test_an_edit_that_saves_half_is_only_told_where_another_saves_all(with_fixes):
+    edits = (Change(0, 4, 5, "2"),)
+    half, whole = Fake("half", share=0.5, edits=edits), Fake("whole", edits=edits)
+    with_fixes(half, whole)
+    first, second = propose("x = 1")
+    assert (first.id, bool(first.edits)) == ("whole", True)
+    assert (second.id, second.edits, second.applicability, second.snippet) == ("half", (), "advice", "x = 2")
+    with_fixes(Fake("half", share=0.5, edits=edits))
+    assert propose("x = 1")[0].edits

@@ -1,7 +1,6 @@
 import ast
 
 from ...code.stores import stores
-from ...edits import Changes, import_as, insert_before
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.keras import is_used, known_as
 from ...frameworks.search_loops import models_kept, without_model
@@ -19,8 +18,8 @@ class KeepBestModel(Fix):
     """Keep the scores of a search, and the best model only.
 
     What it does: A list of all models of a search holds their weights, and what their optimizers keep: with Adam three
-    numbers for each weight. The edit leaves the model out of what is kept of a round. For Keras it also forgets the
-    round before, which left its memory behind in part otherwise.
+    numbers for each weight. The edit leaves the model out of what is kept of a round. For Keras it is advice, as
+    TensorFlow keeps a part of each model in any case.
 
     When it is offered: Memory grew round by round in a loop that trains a model in each round and puts it into a list
     or dict. An edit is made where it is an entry of a dict that no cell reads.
@@ -34,10 +33,14 @@ class KeepBestModel(Fix):
         Case(
             _GRID,
             _LOOP.format(clear="", kept=", 'net': net"),
-            becomes=_LOOP.format(clear="    keras.backend.clear_session()\n", kept=".history"),
-            says=("`net`", "`runs`"),
+            says=("`net`", "`runs`", "a process of its own", "keras.backend.clear_session()"),
         ),
         Case(_GRID, "for n in sizes:\n    m = build(n)\n    m.fit(x, y)\n    runs.append(m)", says=("best_score = m",)),
+        Case(
+            "runs = []\ndef build(n): return Forest(n)",
+            "for n in sizes:\n    net = build(n)\n    net.fit(x, y)\n    runs.append({'n': n, 'net': net})",
+            becomes="for n in sizes:\n    net = build(n)\n    net.fit(x, y)\n    runs.append({'n': n})",
+        ),
     ]
     SILENT = [
         Case(_GRID, _LOOP.format(clear="", kept="")),
@@ -52,17 +55,15 @@ class KeepBestModel(Fix):
             if not isinstance(loop, ast.For) or grew_in(death, loop, store.scope) is False:
                 continue
             for model in models_kept(store, loop, code):
-                scope, clear = store.scope, ""
-                edits: Changes = ()
-                if is_used(code) and "clear_session" not in scope.segment(loop):
-                    keras, edits = (known_as(code), ()) if known_as(code) else import_as(scope, code, "keras", "keras")
-                    clear = f"{keras}.backend.clear_session()"
-                    edits += insert_before(scope, loop.body[0], clear)
+                of_keras = is_used(code)
+                clear = f"{known_as(code) or 'keras'}.backend.clear_session()" if of_keras else ""
                 why = (
                     f"{quote(store.container)} keeps {quote(model.id)} of each round, with its weights and what its "
                     f"optimizer keeps for them; memory grew by {size(missing)}."
                 )
-                new = without_model(model, store, code)
+                new = () if of_keras else without_model(model, store, code)
+                if of_keras:
+                    why += " TensorFlow may keep a part of each model even then: train each in a process of its own."
                 snippet = _SNIPPET.format(model=model.id, clear=f"{clear}  # first in each round" if clear else "")
-                yield Proposal(edits + new if new else (), why, death.memory.ramp_bytes, snippet=snippet)
+                yield Proposal(new, why, death.memory.ramp_bytes, snippet=snippet)
                 return
