@@ -10,6 +10,34 @@ from ...units import statement
 _EVENT = "waits for something that is to be told, and nobody tells it."
 _WAYS = (
     (
+        r"torch/utils/data/dataloader",
+        "Load the batches without worker processes: num_workers=0",
+        "waits for a worker of the DataLoader, and none sends a batch.",
+        (
+            "loader = DataLoader(dataset, num_workers=0)  # the kernel loads by itself, and shows what goes wrong\n"
+            "loader = DataLoader(dataset, num_workers=4, timeout=60)  # or an error where no batch comes in a minute"
+        ),
+    ),
+    (
+        r"\brun_coroutine_threadsafe\(",
+        "Await the coroutine, or run its event loop in a thread first",
+        "waits for a coroutine, and nobody runs the event loop it was given to.",
+        (
+            "value = await main()  # in a cell: its own loop runs already\n\n"
+            "threading.Thread(target=loop.run_forever, daemon=True).start()  # before the coroutine is handed over"
+        ),
+    ),
+    (
+        r"\bcondition\b|\bCondition\(",
+        "Notify also after an error, and give the wait an end",
+        _EVENT,
+        (
+            "with {condition}:  # in the thread, also after an error\n    {condition}.notify_all()\n\n"
+            "with {condition}:\n    if not {condition}.wait_for(lambda: ready, timeout=60):\n"
+            "        raise TimeoutError('nobody has told it')"
+        ),
+    ),
+    (
         r"\bwith\s.{0,200}?(?:ThreadPoolExecutor|ProcessPoolExecutor|Pool)\(",
         "Tell the tasks to end before the with block does: an end mark for each",
         "waits at its end until every task has ended, and one of them waits for more to do.",
@@ -41,7 +69,7 @@ _WAYS = (
         "Let no task wait for a task of the same pool, and give the wait an end",
         "waits for a task. A task that itself waits for another one of its pool holds a worker that the other needs.",
         (
-            "value = future.result(timeout=60)  # raises TimeoutError\n"
+            "value = {future}.result(timeout=60)  # raises TimeoutError\n"
             "inner = ThreadPoolExecutor(4)  # a second pool for what tasks submit themselves"
         ),
     ),
@@ -50,9 +78,9 @@ _WAYS = (
         "Ask for the lock with an end, and see who keeps it",
         "waits for a lock that somebody keeps.",
         (
-            "if not lock.acquire(timeout=60):  # in place of with\n"
+            "if not {lock}.acquire(timeout=60):  # in place of with\n"
             "    raise TimeoutError('somebody has kept the lock')\n"
-            "try:\n    ...\nfinally:\n    lock.release()"
+            "try:\n    ...\nfinally:\n    {lock}.release()"
         ),
     ),
     (
@@ -60,15 +88,15 @@ _WAYS = (
         "Give the lock back whatever happens: with",
         "waits for a lock that nobody gives back.",
         (
-            "with lock:  # in place of acquire() and release(): an error or a return gives it back, too\n    ...\n\n"
-            "if not lock.acquire(timeout=60):\n    raise TimeoutError('somebody has kept the lock')"
+            "with {lock}:  # in place of acquire() and release(): an error or a return gives it back, too\n    ...\n\n"
+            "if not {lock}.acquire(timeout=60):\n    raise TimeoutError('somebody has kept the lock')"
         ),
     ),
     (
         r"\.(?:stdout|stderr)\.read",
         "Read what the program writes with communicate, and give it an end",
         "waits for output of a program that neither writes nor ends.",
-        "output, errors = program.communicate(timeout=60)  # raises TimeoutExpired; then program.kill()",
+        "output, errors = {program}.communicate(timeout=60)  # raises TimeoutExpired; then {program}.kill()",
     ),
     (
         r"\.(?:recv|recv_bytes|accept|readline|read|get_message)\(",
@@ -84,8 +112,8 @@ _WAYS = (
         "Put an end mark into the queue for each reader",
         "waits for one more item, and nobody puts any.",
         (
-            "{owner}.put(None)  # when all is put in, once for each reader\n\n"
-            "while (item := {owner}.get(timeout=60)) is not None:  # raises Empty after a minute\n    ..."
+            "{queue}.put(None)  # when all is put in, once for each reader\n\n"
+            "while (item := {queue}.get(timeout=60)) is not None:  # raises Empty after a minute\n    ..."
         ),
     ),
     (
@@ -94,7 +122,7 @@ _WAYS = (
         "waits for a thread or process that does not end.",
         (
             "stop.set()  # a threading.Event, which the thread's loop asks: while not stop.is_set()\n"
-            "worker.join(timeout=60)\nprint(worker.is_alive())"
+            "{worker}.join(timeout=60)\nprint({worker}.is_alive())"
         ),
     ),
     (
@@ -102,8 +130,18 @@ _WAYS = (
         "Set the event also after an error, and give the wait an end",
         _EVENT,
         (
-            "try:\n    ...\nfinally:\n    event.set()  # also after an error\n\n"
-            "if not event.wait(timeout=60):\n    raise TimeoutError('nobody has set the event')"
+            "try:\n    ...\nfinally:\n    {event}.set()  # also after an error\n\n"
+            "if not {event}.wait(timeout=60):\n    raise TimeoutError('nobody has set the event')"
+        ),
+    ),
+    (
+        r"\bFile\(|HDFStore\(|_hdf\(|open_dataset\(|\bDataset\(",
+        "Close the file where it is still open: h5py locks it",
+        "waits until nobody else has the file open for writing.",
+        (
+            "!lslocks  # tells the process that has it: another kernel, or a program that was left behind\n"
+            "file.close()  # there, or shut that kernel down; from now on: with h5py.File(path, 'a') as file:\n\n"
+            "import os\nos.environ['HDF5_USE_FILE_LOCKING'] = 'FALSE'  # before h5py is imported: no lock"
         ),
     ),
     (
@@ -122,9 +160,23 @@ _WAYS = (
 """What a line that waits looks like, and what gives the wait an end."""
 
 
-def _hangs(source: str, says: str, *inner: Any) -> Case:
-    stuck = look(source, 1, *inner, waits_in="futex_wait_queue")
-    return Case(source, cause="hang", line=1, stuck=[stuck], says=(says,))
+_OWNER = re.compile(
+    r"(?<![\w.])([\w.]+)\.(?:get|acquire|wait|wait_for|join|result|communicate)\(|\bwith\s+([\w.]+)\s*:"
+    r"|(?<![\w.])([\w.]+)\.(?:stdout|stderr)\.read"
+)
+
+
+def _name(owner: re.Match[str]) -> str:
+    return next(one for one in owner.groups() if one)
+
+
+def _texts(death: Death) -> str:
+    return "\n".join(one.source for one in death.recording.cells)
+
+
+def _hangs(source: str, says: str, *inner: Any, line: int = 1) -> Case:
+    stuck = look(source, line, *inner, waits_in="futex_wait_queue")
+    return Case(source, cause="hang", line=line, stuck=[stuck], says=(says,))
 
 
 _READ = re.compile(r"\bawait\s+([\w.]+)\.get\(\)")
@@ -184,6 +236,14 @@ class BoundTheWait(Fix):
         _hangs("done.wait()", "finally"),
         _hangs("fcntl.flock(f, 2)", "LOCK_NB"),
         _hangs("subprocess.run(c)", "DEVNULL"),
+        _hangs("done = threading.Event()\nready = 1\ndone.wait()", "done.set()", line=3),
+        _hangs("b = threading.Barrier(3)\nb.wait()", "threading.Barrier(len", line=2),
+        _hangs("c = threading.Condition()\nwith c: c.wait()", "c.notify_all()", line=2),
+        _hangs("f = asyncio.run_coroutine_threadsafe(g(), loop)\nf.result()", "loop.run_forever", line=2),
+        _hangs("f = h5py.File(p, 'a')", "lslocks"),
+        _hangs(
+            "for x in batches: f(x)", "num_workers=0", frame("torch/utils/data/dataloader.py", "_get", library=True)
+        ),
         _awaits("item = await tell(x)", "asyncio.wait_for(..., timeout=60)"),
         _awaits("jobs = asyncio.Queue()\nwhile True:\n    x = await jobs.get()", "await jobs.put(None)"),
     ]
@@ -199,11 +259,14 @@ class BoundTheWait(Fix):
             return
         of_others = still is not None and still.main.kind in ("cluster", "group")  # no queue or lock of this process
         code = "" if still is None or of_others else still.main.code.strip()
+        owner = _OWNER.search(code)
+        made = re.findall(rf"(?m)^[ \t]*{re.escape(_name(owner))}\s*=\s*([\w.]+\()", _texts(death)) if owner else []
+        files = () if still is None else (one.short_file for one in still.main.frames)
+        about = " ".join((code, *made[-1:], *files))
         for pattern, title, waits, snippet in _WAYS if code else ():
             is_child = still is not None and still.main.kind == "child"
-            if re.search(pattern, code) is not None and not (is_child and waits == _EVENT):
-                asked = re.search(r"(?<![\w.])([\w.]+)\.get\(", code)
-                shown = snippet.replace("{owner}", asked[1] if asked else "queue")
+            if re.search(pattern, about) is not None and not (is_child and waits == _EVENT):
+                shown = re.sub(r"\{(\w+)\}", lambda word: _name(owner) if owner else word[1], snippet)
                 yield Proposal((), f"{quote(code)} {waits}", title=title, snippet=shown)
                 return
 
@@ -214,7 +277,7 @@ def _awaited(still: StuckCell, death: Death) -> Proposals:
     if cell is None or line is None:
         return
     why = f"{quote(statement(cell.source.split(chr(10))[line - 1]))} awaits what nobody brings."
-    code = "\n".join(one.source for one in death.recording.cells)
+    code = _texts(death)
     read = _READ.search(code) if "Queue(" in code else None
     if read is None:
         yield Proposal((), why, title="Give the await an end: asyncio.wait_for", snippet=_WAIT_FOR)
