@@ -4,6 +4,7 @@ The causes are asked as for a death (`Cause.explain`). Where none of them explai
 reported.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -34,6 +35,11 @@ _NOTICED_AFTER_S = 20.0
 """A library tries for a while to reach a process that is gone."""
 
 _TOO_DEEP = "A function called itself too often {where}, and Python stopped it."
+_PAST = {"is": "was", "are": "were", "has": "had", "have": "had", "can": "could", "does": "did", "do": "did"}
+_PAST |= {"waits": "waited", "wait": "waited", "holds": "held", "needs": "needed", "asks": "asked", "ask": "asked"}
+_PAST |= {"sends": "sent", "send": "sent", "gets": "got", "comes": "came", "goes": "went", "reads": "read"}
+_PRESENT = re.compile(rf"\b(?:{'|'.join(_PAST)})\b")
+
 _LOST = ("unknown", "A worker process was lost", Certainty.WEAK, "A worker process was lost {where}.")
 _CARD = "The graphics card reported an error"
 _BY_KIND: dict[str, tuple[str, str, Certainty, str]] = {
@@ -93,19 +99,22 @@ def _stuck_until_the_end(recording: Recording) -> Iterator[tuple[Survived, Death
     if finding is None:
         return
     cell, look = death.cell, death.look.stuck
-    told = _in_the_past(finding.headline)
+    told = finding.headline
     if (still := death.stuck_cell) is not None:
         lasted = duration(max(still.lasted_s, stuck_before_shutdown.asked_mono_s(recording) - look.since_mono_s))
-        told = f"The kernel was stuck in {cell_name(cell.execution_count)}{still.at()} for {lasted}."
+        place = f"{cell_name(cell.execution_count)}{still.at()}"
+        told = told.replace(place, f"{place} for {lasted}", 1)
+    told = _in_the_past(told)
     finding = replace(finding, headline=told, summary=None)
     incident = Incident("stuck", look.mono_s, "stuck", cell.seq)
     yield Survived(finding, incident, Culprit.at(cell, finding.line), _time(death, look.mono_s)), death
 
 
 def _in_the_past(headline: str) -> str:
-    """Return a headline about a cell at work as it is told later; the user's code in it stays as it is."""
-    told, quoted, code = headline.partition("`")
-    return told.replace(" is busy: ", " was busy: ").replace(" has ", " had ") + quoted + code
+    """Return a headline as it is told later; the user's code in it stays as it is."""
+    parts = headline.split("`")
+    parts[::2] = [_PRESENT.sub(lambda verb: _PAST[verb[0]], part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def _judged(kernel: Death, incident: Incident) -> tuple[Survived, Death]:

@@ -68,10 +68,12 @@ class KernelDoctorMagics(Magics):
 
     @magic_arguments()
     @argument("recording", nargs="?", help="A recording's id, as `jupyter kerneldoctor list` shows it.")
+    @argument("--details", action="store_true", help="All fixes and facts, and the memory over time.")
     @line_magic
     def postmortem(self, line: str) -> None:
         """Show why this notebook's kernel died last."""
-        postmortem.show(self.shell, parse_argstring(self.postmortem, line).recording)
+        options = parse_argstring(self.postmortem, line)
+        postmortem.show(self.shell, options.recording, details=options.details)
 
     @magic_arguments()
     @argument("action", nargs="?", choices=_ACTIONS, default="status", help="The default is status.")

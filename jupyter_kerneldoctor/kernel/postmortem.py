@@ -22,7 +22,7 @@ _TIMEOUT_S = 30.0
 _NO_DEATH = "No death of this notebook's kernel is recorded. `jupyter kerneldoctor list` in a terminal shows what is."
 
 
-def show(shell: InteractiveShell, recording: str | None) -> None:
+def show(shell: InteractiveShell, recording: str | None, *, details: bool = False) -> None:
     """Show the post-mortem of a recording; without an id, of this kernel's last death, or else this notebook's."""
     document = _report(recording)
     if recording is None and not document["died"] and not document["incidents"]:
@@ -31,7 +31,7 @@ def show(shell: InteractiveShell, recording: str | None) -> None:
     from ..render.html import render as as_html  # noqa: PLC0415 - rich only when it is used
     from ..render.terminal import render as as_text  # noqa: PLC0415
 
-    text = as_text(document)
+    text = as_text(document, details=details)
     if getattr(shell, "kernel", None) is None:
         print(text)  # noqa: T201 - this is what the user asked for
     else:

@@ -43,7 +43,7 @@ def _blocks(doc: Document) -> Iterator[str]:
     yield " · ".join(escaped(part) for part in parts if part) + "  "
     subject = wording.subject(doc)
     name = f"{escaped(subject)} · " if subject else ""
-    yield f"Cause: `{doc['cause']}` · {name}recording `{doc['recording']}`\n"
+    yield f"Cause: `{wording.explained_cause(doc)}` · {name}recording `{doc['recording']}`\n"
     yield from _Markdown().body(doc)
 
 

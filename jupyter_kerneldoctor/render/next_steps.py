@@ -5,6 +5,7 @@ from typing import Any
 from jupyter_kerneldoctor.diagnosis.units import enumeration
 
 from .printable import one_line
+from .wording import explained_cause
 
 Document = dict[str, Any]
 
@@ -29,7 +30,7 @@ def next_steps(doc: Document) -> list[str]:
         case "running":
             return ["The kernel is still running; this is what is known so far."]
         case "ended" if doc["fixes"] and doc.get("incidents"):
-            return [f"Read more about it: `jupyter kerneldoctor explain {one_line(doc['incidents'][-1]['id'])}`."]
+            return [_run_again(doc), _explanation(doc)]
         case "died" if doc["cause"] == "startup-failure":  # there is no kernel to run anything in
             return [_explanation(doc)]
         case "died":
@@ -41,16 +42,17 @@ def next_steps(doc: Document) -> list[str]:
 def _run_again(doc: Document) -> str:
     edited = [edit.get("execution_count") for fix in doc["fixes"][:1] for edit in fix["edits"]]
     counts = [f"[{count}]" for count in dict.fromkeys(edited) if count is not None]
-    again = "your cells again: the restarted kernel has none of your variables."
+    ended = doc["state"] == "ended"
+    again = f"your cells again: {'a new' if ended else 'the restarted'} kernel has none of your variables."
     if not counts:
-        is_of_code = doc["fixes"] and doc["causes"][0]["family"] in _OF_CODE
+        is_of_code = doc["fixes"] and (ended or doc["causes"][0]["family"] in _OF_CODE)
         return f"Make one of the changes above, then run {again}" if is_of_code else f"Run {again}"
     first = f"Change {'cell' if len(counts) == 1 else 'cells'} {enumeration(counts)} as shown above, then run {again}"
     return f"{first} To see first whether that helps: `jupyter kerneldoctor try {one_line(doc['recording'])}`."
 
 
 def _explanation(doc: Document) -> str:
-    return f"Read more about this cause: `jupyter kerneldoctor explain {one_line(doc['cause'])}`."
+    return f"Read more about this cause: `jupyter kerneldoctor explain {explained_cause(doc)}`."
 
 
 def newer_recording(doc: Document) -> str | None:

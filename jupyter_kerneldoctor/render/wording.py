@@ -73,6 +73,12 @@ def _told_before_the_end(doc: Document) -> Document | None:
     return next((one for one in told if doc["headline"].startswith(one["headline"])), None)
 
 
+def explained_cause(doc: Document) -> str:
+    """Return the id of the cause that the headline tells: that of an incident, where it begins with one."""
+    told = _told_before_the_end(doc) or {}
+    return one_line(told.get("id") or doc["cause"])
+
+
 def is_about_memory(doc: Document) -> bool:
     """Whether a reader wants to see how the memory went: also where nobody knows what happened."""
     return not doc["causes"] or doc["causes"][0].get("family") not in _NOT_ABOUT_MEMORY

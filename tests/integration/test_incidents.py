@@ -125,6 +125,8 @@ def test_it_is_told_like_a_death_and_stays_listed_after_an_orderly_end(kernel):
     shown = kernel.run("%postmortem").outputs[-1]["content"]["data"]["text/plain"]
     assert "had no room left" in shown
     assert "Survived, still running" in shown
+    assert "MEMORY" not in shown
+    assert "MEMORY" in kernel.run("%postmortem --details").outputs[-1]["content"]["data"]["text/plain"]
     assert report(kernel)["cause"] == "disk-full"
 
     kernel.manager.shutdown_kernel()

@@ -9,7 +9,8 @@ from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
 from jupyter_kerneldoctor.diagnosis.examples.stuck import at_work, child_state, frame, own_frame, stuck_in, thread
 from jupyter_kerneldoctor.recording.events import Stuck
 from jupyter_kerneldoctor.recording.model import CgroupDelta, End, ExitRequest, ServerView
-from jupyter_kerneldoctor.render import wording
+from jupyter_kerneldoctor.render import markdown, wording
+from jupyter_kerneldoctor.render.next_steps import next_steps
 
 LOCKED = "with lock:\n    save()"
 
@@ -34,9 +35,36 @@ def test_a_hang_that_a_runner_put_an_end_to_is_told_as_survived():
     assert (answer.cause.id, answer.died, answer.end.kind) == ("ordinary-end", False, "shutdown")
     assert answer.end.summary == "Stuck, then shut down as asked"
     assert survived.finding.id == "hang"
-    assert survived.finding.headline == "The kernel was stuck in cell [1] on `with lock` for 3 min 20 s."
+    assert (
+        survived.finding.headline
+        == "The kernel was stuck in cell [1] on `with lock` for 3 min 20 s: no thread could wake it."
+    )
     assert (survived.cell.execution_count, survived.cell.line) == (1, 1)
     assert answer.to_row()["survived"] == survived.finding.headline
+
+
+IMPORTED = "import threading\nlock = threading.Lock()\n"
+NESTED = IMPORTED + "def save():\n    with lock:\n        add()\ndef add():\n    with lock:\n        x = 1\nsave()"
+
+
+def test_a_deadlock_is_told_with_its_owner_also_after_the_end():
+    document = diagnose(ended(nested())).to_json()
+
+    (told,) = document["incidents"]
+    assert told["headline"] == (
+        "The kernel was stuck in cell [1] on `with lock` for 3 min 20 s: "
+        "a deadlock, as `save`, line 4, already held `lock`."
+    )
+    assert "\nCause: `hang` · " in markdown.render(document)
+    change, more = next_steps(document)
+    assert change.startswith("Change cell [1] as shown above, then run your cells again: a new kernel has none")
+    assert f"`jupyter kerneldoctor try {document['recording']}`" in change
+    assert "explain hang" in more
+
+
+def nested():
+    """`add` waits for the lock that its caller holds."""
+    return stuck_in(NESTED, 9, own_frame(NESTED, 7, "add"), own_frame(NESTED, 5, "save"), waits_in="futex_do_wait")
 
 
 def test_the_server_that_was_asked_counts_as_well():
@@ -46,7 +74,7 @@ def test_the_server_that_was_asked_counts_as_well():
 
     assert answer.cause.id == "ordinary-end"
     assert [one.finding.headline for one in answer.incidents] == [
-        "The kernel was stuck in cell [1] on `with lock` for 1 min."
+        "The kernel was stuck in cell [1] on `with lock` for 1 min: no thread could wake it."
     ]
 
 
@@ -122,7 +150,7 @@ def test_a_hang_that_a_restart_put_an_end_to_is_what_is_told():
     (hang,) = answer.incidents
     assert (answer.cause.id, answer.state, hang.finding.id) == ("killed-externally", "died", "hang")
     assert answer.cause.headline == (
-        "The kernel was stuck in cell [1] on `with lock` for 1 min. "
+        "The kernel was stuck in cell [1] on `with lock` for 1 min: no thread could wake it. "
         "Then it was ended from outside: a restart by hand does that."
     )
     assert answer.end.summary == "Stuck, then ended from outside (SIGKILL)"
