@@ -55,7 +55,7 @@ def test_the_biggest_variables_are_told_and_what_hides(kernel):
     assert held[f"Out[{count}]"].hidden
 
     held = held_after(kernel, "def fails():\n    block = np.ones(1 << 22)\n    return block['no']\n\nfails()")
-    assert held["the last traceback"].bytes == pytest.approx(32 * MIB, rel=0.01)
+    assert held["the last traceback"].bytes == pytest.approx(32 * MIB, rel=0.05)  # and what else its frames hold
     assert held["the last traceback"].hidden
 
     held = held_after(kernel, "del x, losses")
