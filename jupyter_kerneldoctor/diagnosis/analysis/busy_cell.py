@@ -102,6 +102,11 @@ class BusyCell:
         sizes = [one.rss_bytes for one in self.recording.samples if one.mono_s >= since and one.rss_bytes is not None]
         return max(sizes) - sizes[0] if sizes else 0
 
+    @property
+    def most_bytes(self) -> int | None:
+        """The most memory that the kernel had at a sample; None where there is none."""
+        return max((one.rss_bytes for one in self.recording.samples if one.rss_bytes is not None), default=None)
+
     def rounds_within(self, cell: Cell, loop: ast.While) -> int:
         """Return how often it went round in a loop between the first look and the last, at least.
 

@@ -15,6 +15,8 @@ from .busy_cell import BusyCell
 from .user_frames import UserFrame
 
 _GREW_BYTES = 4 << 20
+_WALKED_BYTES = 20 << 20
+"""What the objects take at least that a loop goes through in a second: half a million, where it has half a core."""
 _FAILURES = 2
 """So many looks that saw the error being handled are as many errors: seconds lie between them."""
 
@@ -56,6 +58,10 @@ def _has_gone_round(busy: BusyCell, loop: EndlessLoop, frames: Sequence[UserFram
     rounds, least = busy.rounds_within(cell, loop.node), loop.of_values.least_rounds
     if loop.kind == "full" and busy.grew_bytes > _GREW_BYTES:
         return False  # it is on its way: something new was drawn again and again
+    if loop.kind == "circle":
+        lasted_s = busy.within_s(cell, loop.node.lineno, loop.last_line)
+        if busy.most_bytes is None or busy.most_bytes > lasted_s * _WALKED_BYTES:
+            return False  # a list of so many objects may be
     if rounds < least and not loop.of_values.is_cheap:
         return False
     if rounds >= least and loop.of_values.may_repeat:

@@ -24,7 +24,7 @@ _MOST_STEPS = 100  # scipy.optimize.newton gives up after 50
 _LEAVES = (ast.Break, ast.Return)
 
 
-OfValues = Literal["full", "taken", "newton", "settles"]
+OfValues = Literal["full", "taken", "newton", "settles", "circle"]
 
 
 class ValueLoop(NamedTuple):
@@ -41,6 +41,7 @@ class ValueLoop(NamedTuple):
 
 def value_loops(code: Notebook, loop: ast.While, inner: list[ast.AST]) -> Iterator[ValueLoop]:
     """Find what draws until something new comes, or goes from one value to the next until they are near or equal."""
+    yield from _circle(loop, inner)
     ways = [one for one in inner if isinstance(one, ast.If) and any(isinstance(part, _LEAVES) for part in walk(one))]
     is_true = isinstance(loop.test, ast.Constant)
     leaves = [part for part in inner if isinstance(part, _LEAVES)]
@@ -135,6 +136,27 @@ def _newton(inner: list[ast.AST], given: list[ast.Assign], asked: ast.expr) -> I
                     why = f"nothing limits the steps of `{name}`: from some starts they jump to and fro, or get NaN"
                     yield ValueLoop("newton", why, _MOST_STEPS)
                     return
+
+
+def _circle(loop: ast.While, inner: list[ast.AST]) -> Iterator[ValueLoop]:
+    """Find a walk from one object to the next, `node = node.next`, that calls nothing on its way."""
+    match loop.test:
+        case (
+            ast.Name(id=name)
+            | ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)])
+        ):
+            pass
+        case _:
+            return
+    if any(isinstance(one, ast.Call | ast.For | ast.While | ast.Await | ast.ListComp) for one in inner):
+        return
+    stores = [one for one in inner if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)]
+    for one in inner:
+        match one:
+            case ast.Assign(targets=[ast.Name(id=to)], value=ast.Attribute(value=ast.Name(id=of), attr=attr)):
+                if to == of == name and len(stores) == 1:
+                    why = f"so many objects do not fit into its memory: `{name}.{attr}` has led back to an earlier one"
+                    yield ValueLoop("circle", why, 1000, is_cheap=True)
 
 
 def _depends_on(node: ast.expr, made: dict[str, ast.expr]) -> set[str]:

@@ -104,3 +104,16 @@ def test_of_a_healthy_loop_the_rounds_are_told():
     source = "while error > 1e-6:\n    new = relax(grid)\n    error = size(new - grid)"
     evidence = [one.text for one in told(source).causes[0].evidence]
     assert any("It has gone round at least" in one for one in evidence)
+
+
+WALK = "while node is not None:\n    n += 1\n    node = node.next"
+
+
+@pytest.mark.parametrize(("has_mib", "state"), [(100, "stuck"), (4000, "running")])
+def test_a_list_that_no_memory_could_hold_is_a_circle(has_mib, state):
+    looks = at_work(WALK, 3)
+    assert diagnose(recording(WALK, alive=True, memory=(has_mib * MIB,) * 3, stacks=looks)).state == state
+
+
+def test_a_walk_that_calls_something_may_be_slow():
+    assert told(WALK.replace("n += 1", "show(node)"), ()).state == "running"

@@ -26,6 +26,7 @@ _TITLES = {
     "taken": "Choose among those that are free: with none left that is an error",
     "newton": "Limit the steps of Newton's method",
     "settles": "Limit the rounds, and ask for nearly the same",
+    "circle": "Look for the object that comes twice: what follows it leads back",
     "file": "Delete the lock file that was left behind, and remove it in finally",
 }
 _BOUNDS = 2
@@ -45,6 +46,9 @@ _SNIPPETS = {
     "newton": "# in place of `{head}`:\nfor step in range(100):\n    ...  # one step, as before\n"
     "    if not math.isfinite(x) or abs(f(x)) < 1e-10:\n        break\n"
     "else:\n    raise ArithmeticError('no root from here')  # another start, or scipy.optimize.brentq(f, a, b)",
+    "circle": "visited = set()\n{head}:\n    if id({node}) in visited:\n"
+    "        raise ValueError('a circle')  # put a copy in, where the same is to come twice\n"
+    "    visited.add(id({node}))\n    ...  # as before",
     "settles": "# in place of `{head}`:\nfor round in range(300):\n    ...  # a round, as before\n"
     "    if np.allclose(old, new, equal_nan=True):\n        break\n"
     "else:\n    print('it has not settled:', np.isnan(new).sum(), 'NaN')  # a mean of nothing is NaN",
@@ -101,6 +105,13 @@ class EndTheLoop(Fix):
         ),
         _busy("while i in used:\n    i = randrange(9)", 2, rounds=((1,), (2,)), says=("none is left",)),
         _busy("while a != b:\n    a = b\n    b = f(b)", 3, rounds=((2,), (3,)), says=("allclose",)),
+        _busy(
+            "while song is not None:\n    total += song.seconds\n    song = song.next",
+            2,
+            before_mib=100,
+            limit_mib=200,
+            says=("`song.next` has led back", "if id(song) in visited:"),
+        ),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
             line=3,
@@ -161,7 +172,8 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
     if loop.kind == "page" and isinstance(loop.at, ast.Name):
         return f"{loop.head}:\n    ...\n    {loop.at.id} = ...  # where the answer says the next page begins"
     if loop.kind in _SNIPPETS:
-        snippet = _SNIPPETS[loop.kind].replace("{head}", loop.head)
+        walked = next((one.id for one in walk(loop.node) if isinstance(one, ast.Name)), "")
+        snippet = _SNIPPETS[loop.kind].replace("{head}", loop.head).replace("{node}", walked)
         for name, text in _drawn(loop) if loop.kind == "full" else ():
             snippet = snippet.replace(name, text)
         return snippet
