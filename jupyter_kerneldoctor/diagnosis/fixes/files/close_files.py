@@ -12,7 +12,7 @@ _OPENERS = (
     *("builtins.open", "io.open", "gzip.open", "h5py.File", "socket.socket", "tempfile.TemporaryFile"),
     *("socket.create_connection", "socket.socketpair", "subprocess.Popen", "multiprocessing.Pool"),
     *("multiprocessing.Pipe", "sqlite3.connect", "os.open", "os.pipe", "PIL.Image.open"),
-    *("tempfile.NamedTemporaryFile", "bz2.open", "lzma.open", "asyncio.new_event_loop"),
+    *("tempfile.mkstemp", "tempfile.NamedTemporaryFile", "bz2.open", "lzma.open", "asyncio.new_event_loop"),
 )
 _LATER = (
     "logging.FileHandler",
@@ -53,6 +53,11 @@ _WAYS = (
         "Close each picture after use: with",
         "with Image.open(path) as picture:\n    values = np.asarray(picture)",
     ),
+    (
+        "tempfile.mkstemp",
+        "Close each descriptor that mkstemp has opened: os.close, os.fdopen",
+        "descriptor, path = tempfile.mkstemp()\nwith os.fdopen(descriptor, 'w') as file:\n    ...",
+    ),
     ("tempfile.", "Close each file after use: with", "with tempfile.TemporaryFile() as file:\n    ..."),
 )
 
@@ -89,6 +94,7 @@ class CloseFiles(Advice):
         ),
         Case("import socket\ns = [socket.socket() for _ in hosts]", **_ALIVE, says=("with socket.create_connection",)),
         Case("import asyncio\nloop = asyncio.new_event_loop()", **_ALIVE, says=("asyncio.run", "event loop after use")),
+        Case("import tempfile\n_, path = tempfile.mkstemp()", **_ALIVE, says=("os.fdopen(descriptor, 'w')",)),
         Case("work()", **_ALIVE, says=("with open(path)",)),
         Case(
             "import logging",
