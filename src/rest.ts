@@ -328,6 +328,8 @@ export interface IInspection {
   children: IChild[];
   /** Why no Python functions can be shown, else null. */
   no_stacks: string | null;
+  /** Where and why the kernel is stuck, in a sentence, else null. */
+  stuck: string | null;
 }
 
 /** Why a kernel could not be inspected. */

@@ -6,7 +6,7 @@ from typing import Any
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..diagnosis.units import cell_name, duration, plural, quote, size
-from .printable import visible
+from .printable import one_line, visible
 
 _SHOWN = 12
 """Frames of a thread; those in cells are shown in any case."""
@@ -18,7 +18,8 @@ _OTHERS = 5
 def render(document: dict[str, Any]) -> str:
     """Return the cell, the threads with the main one first, and the child processes."""
     user_threads = [thread for thread in document["threads"] if not thread["serves_the_kernel"] and thread["frames"]]
-    lines = [*_head(document), ""]
+    stuck = document.get("stuck")
+    lines = [*([stuck, ""] if stuck else []), *_head(document), ""]
     for thread in user_threads or document["threads"][:1]:
         lines += [_title(thread), *_frames(thread["frames"]), ""]
     lines += _rest(document["threads"], user_threads)
@@ -26,6 +27,8 @@ def render(document: dict[str, Any]) -> str:
         lines += [_child_title(child), *_frames(child["frames"]), ""]
     if document["no_stacks"]:
         lines += [f"Python functions cannot be shown: {document['no_stacks']}.", ""]
+    if stuck:
+        lines += [f"What to change: `jupyter kerneldoctor report {one_line(document['recording'])}`."]
     return visible("\n".join(lines).rstrip())
 
 

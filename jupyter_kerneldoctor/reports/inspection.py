@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..diagnosis import diagnose
+from ..diagnosis.analysis.last_look import last_look
 from ..diagnosis.analysis.thread_waits import ThreadWait
 from ..diagnosis.code.cellfiles import CellFiles, user_line
 from ..recording.decode import build
@@ -163,7 +165,14 @@ def describe(recording: Recording, stack: Stack) -> Document:
         "threads": [_thread(files, thread, idle=cell is None) for thread in stack.threads],
         "children": [_child(files, child) for child in stack.children],
         "no_stacks": _why_no_stacks(recording, stack),
+        "stuck": _why_stuck(recording),
     }
+
+
+def _why_stuck(recording: Recording) -> str | None:
+    """Return the headline of a kernel that is stuck; None of any other, which costs no diagnosis."""
+    answer = None if last_look(recording) is None else diagnose(recording)
+    return answer.cause.headline if answer is not None and answer.state == "stuck" else None
 
 
 def _why_no_stacks(recording: Recording, stack: Stack) -> str | None:

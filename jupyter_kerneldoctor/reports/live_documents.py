@@ -78,6 +78,8 @@ class Inspection(TypedDict):
     children: list[Child]
     no_stacks: str | None
     """Why no Python functions can be shown, else null."""
+    stuck: str | None
+    """Where and why the kernel is stuck, in a sentence, else null."""
 
 
 class InspectionRefusal(TypedDict):

@@ -58,6 +58,7 @@ export function inspection(change: Partial<IInspection> = {}): IInspection {
       }
     ],
     no_stacks: null,
+    stuck: null,
     ...change
   };
 }

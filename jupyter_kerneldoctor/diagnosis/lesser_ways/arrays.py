@@ -8,7 +8,7 @@ from ..case import Case
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
-from .conditions import not_seen
+from .conditions import half_bytes, in_a_file, not_seen
 from .way import LesserWay, is_gathered, is_method_of
 
 _UFUNCS = (
@@ -37,12 +37,12 @@ def _of_stacked(call: Call, death: Death) -> bool | Mapping[str, str]:
 def _draws_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether random numbers are drawn as rows: `size` is written as a tuple."""
     of_numpy = call.name.startswith("numpy.") or death.code.imports("numpy")
-    for size in [*call.node.args, *(word.value for word in call.node.keywords if word.arg == "size")]:
-        match size:
+    for drawn in [*call.node.args, *(word.value for word in call.node.keywords if word.arg == "size")]:
+        match drawn:
             case ast.Tuple(elts=[first, _, *_]) if of_numpy and not isinstance(first, ast.Starred):
                 text, segment = call.text, call.scope.segment
-                one = segment(size).replace(segment(first), "1000", 1)
-                return {"rows": segment(first), "draw": " ".join(text.replace(segment(size), one, 1).split())}
+                one = segment(drawn).replace(segment(first), "1000", 1)
+                return {"rows": segment(first), "draw": " ".join(text.replace(segment(drawn), one, 1).split())}
     return False
 
 
@@ -55,8 +55,18 @@ def _of_a_table(call: Call, death: Death) -> bool | Mapping[str, str]:
         return False
     text = call.scope.segment(first)
     if call.name in ("numpy.eye", "numpy.identity"):
-        return {"shape": f"({text}, {text})"}
-    return {"shape": text} if isinstance(first, ast.Tuple) and len(first.elts) == 2 else False
+        text = f"({text}, {text})"
+    elif not (isinstance(first, ast.Tuple) and len(first.elts) == 2):
+        return False
+    return {"shape": text, "in_a_file": in_a_file(call, text, death)}
+
+
+def _may_be_halved(call: Call, death: Death) -> bool:
+    """Whether an array is made without a type, and half of it may fit into the machine."""
+    is_typed = call.argument("dtype", _DTYPE_AT.get(call.name.rpartition(".")[2], 1)) is not None
+    half, ram = half_bytes(call, death), death.recording.kernel.ram_bytes
+    fits = half is None or ram is None or half <= ram
+    return bool(call.node.args) and not is_typed and fits
 
 
 def _repeats_a_whole(call: Call, _death: Death) -> bool:
@@ -111,8 +121,12 @@ WAYS = (
         "Keep only what is not zero, or the array in a file",
         "makes room for every number, also for those that stay as they are.",
         "from scipy import sparse\n\n{to} = sparse.lil_array({shape}, dtype='float32')  # only what is not zero\n\n"
-        "{to} = np.memmap('scratch.dat', 'float32', 'w+', shape={shape})  # or in a file, as large as the disk",
-        Case("import numpy as np", "S = np.zeros((60_000, 60_000))", says=("sparse.lil_array((60_000, 60_000)",)),
+        "{in_a_file}",
+        Case(
+            "import numpy as np",
+            "S = np.zeros((60_000, 60_000))",
+            says=("sparse.lil_array((60_000, 60_000)", "# or in a file of 13.4 GiB: float32 takes half of float64"),
+        ),
         _of_a_table,
     ),
     LesserWay(
@@ -270,10 +284,9 @@ GENERAL = (
         "{to} = {function}({a0}, ..., dtype='float32')  # half of it; int8 or bool for small numbers and marks\n\n"
         "{to} = np.memmap('scratch.dat', 'float32', 'w+', shape=shape)  # or in a file: filled some rows at a time",
         Case("import numpy as np", "w = np.ones((rows, 1000))"),
-        lambda call, _death: (
-            bool(call.node.args) and call.argument("dtype", _DTYPE_AT.get(call.name.rpartition(".")[2], 1)) is None
-        ),
+        _may_be_halved,
         silent=(
+            Case("import numpy as np", "w = np.ones((300_000, 300_000))"),  # half of it fits no machine like this one
             Case("import numpy as np", "w = np.zeros((rows, 1000), 'uint8')"),
             Case("import numpy as np", "i = np.arange(n)"),
         ),

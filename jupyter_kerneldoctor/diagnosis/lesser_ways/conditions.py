@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
-from .way import Test, called_object
+from ..units import size
+from .way import Test, called_object, names
 
 _FEW = 8  # of the missing memory: a table of all pairs that is smaller does not explain it
 
@@ -70,3 +71,25 @@ def of_many_rows(call: Call, death: Death) -> bool:
     value = death.values.of(call.node.args[0], call.scope) if call.node.args else None
     rows = None if value is None else value.rows
     return rows is None or rows * rows * 8 >= (death.memory.missing_bytes or 0) // _FEW
+
+
+def in_a_file(call: Call, shape: str, death: Death) -> str:
+    """Return how the array is made in a file of float32, with its size where it is known; "" where the disk is smaller.
+
+    The disk is that of the working directory.
+    """
+    half, free = (
+        half_bytes(call, death),
+        [one.free_bytes for one in death.environment.filesystems if "cwd" in one.roles],
+    )
+    if half is not None and any(one is not None and one < half for one in free):
+        return ""
+    of = "" if half is None else f" of {size(half)}"
+    line = f"{names(call)['to']} = np.memmap('scratch.dat', 'float32', 'w+', shape={shape})"
+    return f"{line}  # or in a file{of}: float32 takes half of float64"
+
+
+def half_bytes(call: Call, death: Death) -> int | None:
+    """Return what an array that is made as float64 takes in float32; None where its shape is not known."""
+    value = death.values.of(call.node, call.scope)
+    return None if value is None or value.bytes is None else value.bytes // 2

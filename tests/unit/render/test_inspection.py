@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jupyter_kerneldoctor.diagnosis.examples import MIB, cell_file, recording
+from jupyter_kerneldoctor.diagnosis.examples.stuck import stuck_in
 from jupyter_kerneldoctor.recording.events import ChildState, Frame, Stack, ThreadStack
 from jupyter_kerneldoctor.render.inspection import render
 from jupyter_kerneldoctor.reports.inspection import describe
@@ -28,6 +29,15 @@ def test_the_cell_its_line_and_what_its_thread_waits_for():
         "    wait (cell [1], line 2): `with lock:`",
         "    <module> (cell [1], line 4): `wait()`",
     ]
+
+
+def test_a_stuck_kernel_is_told_with_its_reason_first_and_where_its_fixes_are():
+    source = "lock = threading.Lock()\nwith lock:\n    lock.acquire()"
+    made = stuck_in("import threading\n" + source, 4, waits_in="futex_do_wait")
+    shown = render(describe(made, Stack(30.0, "asked", made.stuck[-1].threads, ()))).splitlines()
+
+    assert shown[0].startswith("The kernel is stuck in cell [1] on `lock.acquire()`: a deadlock, as cell [1], line 3,")
+    assert shown[-1] == f"What to change: `jupyter kerneldoctor report {made.id}`."
 
 
 def test_an_idle_kernel_waits_for_the_next_cell():

@@ -42,9 +42,7 @@ class RaiseMemoryLimit(Advice):
         name = f" The limit is set by {place.name}." if place.name else ""
         made, ram = needed(death), death.recording.kernel.ram_bytes
         if memory.has_group_limit and ram is not None and least > ram:
-            why = f"{had} At least {size(least)} would have been needed, and the machine has {size(ram)} in all."
-            title = f"Run it on a machine with more memory: {size(least)} at least"
-            return {"title_": title, "why_": why, "command": "!free -h  # what this machine has"}
+            return _of_a_larger_machine(f"{had} At least {size(least)} would have been needed.", least, ram)
         is_small = made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0)
         is_open = memory.ran_out and memory.grew_here and is_small and death.loop_total is None
         more = _MORE if is_open else ""
@@ -60,16 +58,31 @@ class RaiseMemoryLimit(Advice):
         return death.memory.missing_bytes or (death.memory.limit_bytes if is_over else None)
 
 
+def _of_a_larger_machine(had: str, least: int, ram: int) -> dict[str, str]:
+    why, title = (
+        f"{had} The machine has {size(ram)} in all.",
+        f"Run it on a machine with more memory: {size(least)} at least",
+    )
+    return {"title_": title, "why_": why, "command": "!free -h  # what this machine has"}
+
+
 def _of_rlimit(death: Death) -> dict[str, str]:
     """Name the limit of the process, `ulimit -v` or `ulimit -d`."""
     name, flag = ("AS", "v") if death.environment.soft_limit("AS") else ("DATA", "d")
     limit = death.environment.soft_limit(name) or 0
     asked = death.refused_bytes
-    wanted = f" {size(asked)} was asked for at once." if asked else ""
+    if asked is not None and asked > (death.recording.kernel.ram_bytes or asked):
+        return _of_a_larger_machine(
+            f"{size(asked)} was asked for at once.", asked, death.recording.kernel.ram_bytes or 0
+        )
+    to, wanted = "", ""
+    if asked:
+        to = f", to {size(limit + asked)} or more"
+        wanted = f" {size(asked)} was asked for at once, beside what it had; what follows may need more."
     why = (
         f"This process may have {size(limit)} of memory (`ulimit -{flag}`, RLIMIT_{name}).{wanted} Start Jupyter in a "
         "shell with a higher limit, or none. Or ask for smaller pieces: a smaller dtype, fewer rows at a time."
     )
     command = f"{setting(death).command}\n\n# or, up to the hard limit, in the first cell:\nimport resource\n"
     command += f"resource.setrlimit(resource.RLIMIT_{name}, (-1, -1))  # works where the hard limit allows it"
-    return {"title_": f"Raise `ulimit -{flag}`, the memory limit of the process", "why_": why, "command": command}
+    return {"title_": f"Raise `ulimit -{flag}`, the memory limit of the process{to}", "why_": why, "command": command}

@@ -71,7 +71,7 @@ class ManyToManyMerge(Fix):
             "import pandas as pd",
             "m = pd.merge(orders, visits, on='user')\ntotal = m.groupby('city')['paid'].sum()",
             line=1,
-            says=("visits.groupby('user', as_index=False).sum(", "the numbers change", "the ones you mean"),
+            says=("visits.groupby('user', as_index=False).sum(", "the numbers change", "which ones you mean"),
         ),
         Case(
             "import pandas as pd\nKEYS = ['year', 'city']",
@@ -116,18 +116,20 @@ class ManyToManyMerge(Fix):
                 continue  # each row is meant to meet each: `cross-join-in-parts`
             if missing < _OUTGROWN * _tables_bytes(call, death):
                 continue
+            is_refused = (death.refused_bytes or 0) == missing
+            took = f"asked for {size(missing)} at once" if is_refused else f"took {size(missing)}"
             right = call.scope.segment(merge.right)
             if right == call.scope.segment(merge.left):
-                yield _of_one_table(call, right, missing)
+                yield _of_one_table(call, right, missing, took)
                 continue
             if (other := compared_later(call)) is not None:
-                yield _joined_by_both(call, merge.key, other, missing)
+                yield _joined_by_both(call, merge.key, other, missing, took)
                 continue
             if is_limited_later(call):
-                yield _within_limits(call, merge, missing)
+                yield _within_limits(call, merge, missing, took)
                 continue
             if is_added_up(call):
-                yield _one_row_first(call, right, merge.key, missing)
+                yield _one_row_first(call, right, merge.key, missing, took)
                 continue
             edits = () if merge.keeps_right else append(call.scope, merge.right, f".drop_duplicates({merge.key})")
             table, keys = (
@@ -137,7 +139,7 @@ class ManyToManyMerge(Fix):
             nulls = all(may_hold_nulls(side, call.scope, death.code) for side in (merge.left, merge.right))
             yield Proposal(
                 edits,
-                f"{quote(call.text)} pairs each row with every row of the same key. The result took {size(missing)}, "
+                f"{quote(call.text)} pairs each row with every row of the same key. The result {took}, "
                 f"far more than both tables, so keys must repeat in both. The edit keeps one row of {quote(right)} for "
                 f"each {quote(merge.key)}. Where the others matter, sum them up before the merge. "
                 'With `validate="many_to_one"` the merge stops with an error in place of a dead kernel.',
@@ -146,10 +148,10 @@ class ManyToManyMerge(Fix):
             )
 
 
-def _joined_by_both(call: Call, key: str, other: str, missing: int) -> Proposal:
+def _joined_by_both(call: Call, key: str, other: str, missing: int, took: str) -> Proposal:
     """Say how the rows are joined that are kept afterwards, and no others."""
     why = (
-        f"{quote(call.text)} pairs each row with every row of the same key; the result took {size(missing)}. Of these "
+        f"{quote(call.text)} pairs each row with every row of the same key; the result {took}. Of these "
         f"only the rows with equal {quote(other)} are kept. Joined by both, no others are made."
     )
     keys = f"[{key.strip('[]')}, {other!r}]"
@@ -158,10 +160,10 @@ def _joined_by_both(call: Call, key: str, other: str, missing: int) -> Proposal:
     )
 
 
-def _within_limits(call: Call, merge: Merge, missing: int) -> Proposal:
+def _within_limits(call: Call, merge: Merge, missing: int, took: str) -> Proposal:
     """Say how pairs are found of which one value lies before, or between, the other's."""
     why = (
-        f"{quote(call.text)} pairs each row with every row of the same key; the result took {size(missing)}. Only the "
+        f"{quote(call.text)} pairs each row with every row of the same key; the result {took}. Only the "
         "pairs are kept whose values lie in a range. Take one key, or some rows, at a time, and filter them at once."
     )
     left, right, key = call.scope.segment(merge.left), call.scope.segment(merge.right), merge.key
@@ -174,16 +176,15 @@ def _within_limits(call: Call, merge: Merge, missing: int) -> Proposal:
     return Proposal((), why, missing, "Join one key at a time, and keep the pairs in the range", snippet)
 
 
-def _one_row_first(call: Call, right: str, key: str, missing: int) -> Proposal:
+def _one_row_first(call: Call, right: str, key: str, missing: int, took: str) -> Proposal:
     """Say how a key gets one row before the merge, where what follows counts, sums or averages the rows.
 
     There each row of the left table counts once for each row of the right one: whatever is done, the numbers change.
     """
     why = (
-        f"{quote(call.text)} pairs each row with every row of the same key. The result took {size(missing)}. What "
+        f"{quote(call.text)} pairs each row with every row of the same key. The result {took}. What "
         f"follows counts, sums or averages its rows: each row of the one table is in it once for each row of "
-        f"{quote(right)} with its key. With one row for each key the numbers are others: look whether those are the "
-        "ones you mean."
+        f"{quote(right)} with its key. With one row for each key these numbers change. Check which ones you mean."
     )
     few = f"{right}.groupby({key}, as_index=False).sum(numeric_only=True)"
     snippet = (
@@ -194,11 +195,11 @@ def _one_row_first(call: Call, right: str, key: str, missing: int) -> Proposal:
     return Proposal((), why, missing, title, snippet)
 
 
-def _of_one_table(call: Call, table: str, missing: int) -> Proposal:
+def _of_one_table(call: Call, table: str, missing: int, took: str) -> Proposal:
     """Say how pairs of rows of the same table are found without all of them: no row of it can be left out."""
     why = (
         f"{quote(call.text)} pairs each row of {quote(table)} with every other of the same key: 1,000 rows of a key "
-        f"give 1,000,000. The result took {size(missing)}. Keep on each side only the rows and columns that can match."
+        f"give 1,000,000. The result {took}. Keep on each side only the rows and columns that can match."
     )
     snippet = (
         f"first, then = {table}[{table}['kind'] == 'a'], {table}[{table}['kind'] == 'b']  # filter before the merge\n"
