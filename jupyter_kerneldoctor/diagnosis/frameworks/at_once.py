@@ -23,6 +23,7 @@ _SMALL = frozenset(
     )
 )
 """Functions and methods whose result is a number, or nearly."""
+_WITHOUT_HASH = frozenset({"list", "copy", "deepcopy", "tolist", "array", "dict", "set", "split", "sorted"})
 _MOST_USES = 3
 
 
@@ -49,7 +50,13 @@ def done_at_once(kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) ->
             return None
         found.append((use, step))
     steps = list(dict.fromkeys(step for _, step in found))
-    if len({step.before for step in steps}) < len(steps) or any(not one.is_put for one in steps[1:]):
+    if len(steps) > 1 and not all(one.is_put for one in steps):
+        return None
+    asked = [one for one in uses if one.kind == "length" and isinstance(one.node, ast.Call)]
+    if asked and steps[0].goes and steps[0].is_put and kept.form != "many":
+        steps.append(Step("", "count += 1", "count = 0", f"count  # in place of {asked[0].text}"))
+    given = [name for step in steps for name in _names(step.before.split("\n"))]
+    if len(set(given)) < len(given):
         return None  # two sums, of which each needs a name of its own
     return Less(_text(kept, steps), steps[0].title, _told(real, code))
 
@@ -79,8 +86,10 @@ def _text(kept: KeptItem, steps: Sequence[Step]) -> str:
         list(dict.fromkeys(line for step in steps for line in getattr(step, at).split("\n") if line))
         for at in ("before", "inside", "behind")
     )
-    names = {name for line in before for name in re.findall(r"^(\w+(?:, \w+)*) =", line)}
-    own = {name for given in names for name in given.split(", ")} - set(kept.scope.bindings)
+    own = set(_names(before)) - set(kept.scope.bindings)
+    made = kept.text(kept.value)
+    if isinstance(kept.value, ast.Call) and sum(line.count(made) for line in inside) > 1:
+        inside = [f"item = {made}", *(line.replace(made, "item") for line in inside)]  # made once
     if kept.name.startswith("self.") and own:  # they are the object's, as the container is
         word = re.compile(rf"(?<![\w.])(?:{'|'.join(own)})\b(?!=)")
         before, inside, behind = ([word.sub(r"self.\g<0>", line) for line in part] for part in (before, inside, behind))
@@ -90,6 +99,11 @@ def _text(kept: KeptItem, steps: Sequence[Step]) -> str:
     behind = ["# behind it", *behind] if behind else []
     inside.insert(0, f"# in the loop, in place of: {kept.store}")
     return "\n\n".join("\n".join(part) for part in (before, inside, behind) if part)
+
+
+def _names(lines: Sequence[str]) -> list[str]:
+    """Return the names that lines give a value."""
+    return [name for line in lines for given in re.findall(r"^(\w+(?:, \w+)*) =", line) for name in given.split(", ")]
 
 
 def _step(use: Use, kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) -> Step | None:
@@ -117,11 +131,15 @@ def _known(kept: KeptItem) -> Step | None:
     if kept.key is not None:
         title = f"Keep the keys only: a set in place of {kept.name}"
         return Step(title, f"{kept.name}.add({kept.text(kept.key)})", f"{kept.name} = set()", goes=False)
+    is_list = isinstance(kept.value, ast.List | ast.ListComp | ast.Dict | ast.Set)  # they have no hash
+    called = last_name(kept.value.func) if isinstance(kept.value, ast.Call) else ""
+    if is_list or called in _WITHOUT_HASH:
+        return None
     if isinstance(kept.value, ast.Constant) or ".add(" in kept.store:
         return None  # a set: `bound-growing-container` tells how it takes less
     return Step(
         f"Keep {kept.name} as a set: it is only asked what is in it",
-        f"{kept.name}.add(hash({kept.text(kept.value)}))  # 8 bytes of each; ask with `hash(x) in {kept.name}`",
+        f"{kept.name}.add(hash({kept.text(kept.value)}))  # a number for each; ask with `hash(x) in {kept.name}`",
         f"{kept.name} = set()",
         goes=False,
     )
@@ -150,12 +168,17 @@ def _each(
             return step
     if isinstance(made, ast.SetComp):
         line = f"found.update({items.each})" if inner else f"found.add({items.element})"
-        return items.step(f"Keep each different one once: a set in place of {kept.name}", line, "found = set()")
+        return items.step(
+            f"Keep each different one once: a set in place of {kept.name}", line, "found = set()", "found"
+        )
     if inner or not (conditions or _is_small(made.elt)):
         return None
     is_same = isinstance(made.elt, ast.Name)
     what = "only those that are used later" if is_same else f"of each only {quote(items.element)}"
-    line = kept.store if is_same and kept.form == "one" else kept.put(items.element)
+    is_item = first == f"{items.element} = {kept.text(kept.value)}"  # it is not made a second time
+    line = kept.store if is_same and not is_item and kept.form == "one" else kept.put(items.element)
+    if is_same and not is_item and first:
+        return None
     return items.step(f"Keep in {kept.name} {what}", line, goes=False)
 
 

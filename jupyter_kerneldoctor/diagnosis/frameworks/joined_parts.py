@@ -12,12 +12,16 @@ from .reductions import Items, Step, reduced
 
 _AXES = ("axis", "dim")
 _FRAMES = ("pandas.concat", "polars.concat")
-_END_TO_END = ("numpy.concatenate", "numpy.vstack", "numpy.hstack", "torch.cat", "tensorflow.concat")
+_END_TO_END = ("numpy.concatenate", "numpy.vstack", "torch.cat", "tensorflow.concat")
 _BY_ROW = ("argmax", "mean", "sum", "max", "min", "std", "any", "all", "norm", "median", "prod", "count_nonzero")
 _AGAIN = {"sum": "sum", "count": "sum", "size": "sum", "max": "max", "min": "min", "mean": "sum"}
 """Of the groups of each part, what puts them together; of a mean its sums and counts."""
 _HARD = ("mean", "median", "std", "var", "nunique", "quantile", "first", "last", "sem")
-_FILES = ("to_csv", "to_parquet", "to_feather", "to_sql", "to_hdf", "to_pickle", "write_csv", "write_parquet")
+_FILES = ("to_csv", "to_parquet", "to_feather", "to_pickle", "write_csv", "write_parquet")
+_OF_POLARS = {
+    "write_csv": "part.write_csv(file, include_header=i == 0)  # i: the round; file: opened around it, 'wb'",
+    "write_parquet": "part.write_parquet(f'all/part-{i}.parquet')  # i: the round; pl.read_parquet('all/*') reads all",
+}
 _AS_CSV = "part.to_csv(path, mode='a', header=i == 0, index=False)  # i: the number of the round"
 _AS_PARQUET = "part.to_parquet(f'all/part-{i}.parquet')  # i: the round; pd.read_parquet('all') reads all"
 
@@ -27,6 +31,8 @@ def of_joined(use: Use, kept: KeptItem, code: Notebook) -> Step | None:
     joins, value = [one for one in use.through if "." in one and not one.startswith("builtins.")], kept.text(kept.value)
     if len(joins) != 1 or kept.form == "many":
         return None
+    if _is_beside(joins[0], code):
+        return None
     if joins[0] in _FRAMES:
         return _of_frames(use, kept)
     if joins[0] == "pandas.DataFrame":
@@ -34,11 +40,15 @@ def of_joined(use: Use, kept: KeptItem, code: Notebook) -> Step | None:
     call = use.node if isinstance(use.node, ast.Call) and use.kind in ("method", "given") else None
     if call is None:
         return None
+    if joins[0] == "numpy.hstack":  # side by side, or end to end: that depends on the parts
+        return None
     last, function = last_name(call.func), code.qualified(call.func, use.scope) or ""
     axes = [one.value for one in call.keywords if one.arg in _AXES]
     given = [*axes, *(call.args if use.kind == "method" else call.args[1:])]
     axis = number(given[0]) if given else None
-    if last in _BY_ROW and axis is not None and axis != 0 and len(given) == 1:
+    is_pair = joins[0].startswith("torch.") and last in ("max", "min", "median")  # of values and numbers
+    if last in _BY_ROW and not is_pair and axis is not None and axis != 0 and len(given) == 1:
+        axis = -1 if joins[0] == "numpy.vstack" and axis == 1 else axis  # a part may be a row, or rows
         place = axis if axis < 0 or joins[0] in _END_TO_END else axis - 1
         owner = "" if use.kind == "method" else use.scope.segment(call.func)
         operand = kept.scope.operand(kept.value)
@@ -54,8 +64,17 @@ def of_joined(use: Use, kept: KeptItem, code: Notebook) -> Step | None:
         return Step(f"Take the {last} of every tenth: it is nearly the same", line, goes=False)
     is_whole = joins[0] not in _END_TO_END and axis in (0, None) and last in ("sum", "mean", "std", "var")
     if is_whole or (use.kind == "given" and last in ("save", "savez", "savez_compressed")):
-        return reduced(call, function, Items(value), kept.name, use.scope)
+        is_method = use.kind == "method"
+        library = "builtins" if joins[0] == "torch.tensor" else joins[0].partition(".")[0]
+        name = f"{library}.{last}" if is_method else function
+        return reduced(call, name, Items(value), kept.name, use.scope, is_method=is_method)
     return None
+
+
+def _is_beside(name: str, code: Notebook) -> bool:
+    """Whether parts are joined side by side, or not surely below each other."""
+    given = [(call.argument("axis", 1) or call.argument("dim")) for call in code.calls(name)]
+    return any(one is not None and number(one) != 0 for one in given)
 
 
 def _of_frames(use: Use, kept: KeptItem) -> Step | None:
@@ -63,12 +82,14 @@ def _of_frames(use: Use, kept: KeptItem) -> Step | None:
     value, node = kept.text(kept.value), use.node
     method = last_name(node.func) if isinstance(node, ast.Call) and use.kind == "method" else ""
     first = "" if value == "part" else f"part = {value}\n"
+    if "polars.concat" in use.through and method not in ("write_csv", "write_parquet"):
+        return None
     if method in _FILES:
         title = f"Write each part as it comes, and keep none in {kept.name}"
-        return Step(title, first + (_AS_CSV if "csv" in method else _AS_PARQUET))
+        return Step(title, first + _OF_POLARS.get(method, _AS_CSV if "csv" in method else _AS_PARQUET))
     if method == "groupby" and (found := _grouped(use, kept, first)) is not None:
         return found
-    if method in ("sum", "count", "max", "min", "mean") and isinstance(node, ast.Call) and not node.args:
+    if method in ("sum", "count", "max", "min", "mean") and _is_plain(node):
         how, behind = f"{method}()", f"pd.concat({kept.name}, axis=1).T.{_AGAIN[method]}()"
         if method == "mean":
             how = "agg(['sum', 'count'])"
@@ -78,6 +99,11 @@ def _of_frames(use: Use, kept: KeptItem) -> Step | None:
     return None
 
 
+def _is_plain(node: ast.AST) -> bool:
+    """Whether a method is given nothing that changes what it works out of a column."""
+    return isinstance(node, ast.Call) and not node.args and {one.arg for one in node.keywords} <= {"numeric_only"}
+
+
 def _grouped(use: Use, kept: KeptItem, first: str) -> Step | None:
     """Tell of groups whose sums, counts or means can be taken of each part."""
     node, last = use.node, None
@@ -85,16 +111,22 @@ def _grouped(use: Use, kept: KeptItem, first: str) -> Step | None:
     while isinstance(outer, ast.Attribute | ast.Subscript) or (isinstance(outer, ast.Call) and outer.func is node):
         node, last = outer, outer if isinstance(outer, ast.Call) else last
         outer = parent_of(node, use.scope)
+    words = {one.arg: one.value for one in use.node.keywords} if isinstance(use.node, ast.Call) else {}
+    if words.keys() - {"by", "sort", "observed"}:  # as_index=False: the groups are no index then
+        return None
     if last is None or not isinstance(last.func, ast.Attribute) or (method := _method(last)) is None:
         return None
     whole, base = use.scope.segment(last.func.value), use.scope.segment(use.place)
     groups = " ".join(whole.replace(base, "part", 1).split())
     given = use.scope.segment(last).removeprefix(use.scope.segment(last.func))
+    is_series = isinstance(last.func.value, ast.Subscript) and not isinstance(last.func.value.slice, ast.List)
     how = "agg(['sum', 'count'])" if method == "mean" else f"{last.func.attr}{' '.join(given.split())}"
-    by = use.node.args[0] if isinstance(use.node, ast.Call) and use.node.args else None
+    by = words.get("by") or next(iter(use.node.args if isinstance(use.node, ast.Call) else ()), None)
     levels = list(range(len(by.elts))) if isinstance(by, ast.List) and len(by.elts) > 1 else 0
     behind = f"total = pd.concat({kept.name}).groupby(level={levels}).{_AGAIN[method]}()"
-    behind += "\nmean = total['sum'] / total['count']" if method == "mean" else ""
+    if method == "mean":
+        parts = [f"total['{one}']" if is_series else f"total.xs('{one}', axis=1, level=1)" for one in ("sum", "count")]
+        behind += f"\nmean = {' / '.join(parts)}"
     line = f"{first}{kept.put(f'{groups}.{how}')}  # a row for each group, not the part itself"
     return Step("Keep of each part the sums of its groups, not the part", line, "", behind, goes=False)
 
@@ -122,4 +154,6 @@ def _of_rows(use: Use, kept: KeptItem) -> Step | None:
         keys = ", ".join("..." if one is None else kept.text(one) for one in kept.value.keys)
         writer = f"csv.DictWriter(file, [{keys}])"
     before = f"import csv\nwriter = {writer}  # with open('all.csv', 'w', newline='') as file: around the loop"
+    before += f"; a CSV file in place of {method}" if method != "to_csv" else ""
+    before += "\nwriter.writeheader()" if is_dict else ""
     return Step(f"Write each row as it comes, and keep none in {kept.name}", f"writer.writerow({value})", before)

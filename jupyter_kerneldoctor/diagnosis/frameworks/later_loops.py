@@ -84,7 +84,10 @@ def named(target: ast.expr, source: ast.expr, kept: KeptItem, fillers: Sequence[
         return None
     pairs = [(unparse(one), text) for one, text in zip(names, given, strict=True) if text]
     pairs = [(name, text) for name, text in pairs if name.strip("()") != text.strip("()")]
-    return f"{', '.join(name for name, _ in pairs)} = {', '.join(text for _, text in pairs)}" if pairs else ""
+    counters = [unparse(one) for one, text in zip(names, given, strict=True) if not text and unparse(one) != "_"]
+    told = "".join(f"  # {one}: the number of the round" for one in counters)
+    line = f"{', '.join(name for name, _ in pairs)} = {', '.join(text for _, text in pairs)}" if pairs else ""
+    return f"{line}{told}".strip()
 
 
 def _given(source: ast.expr, kept: KeptItem, fillers: Sequence[KeptItem]) -> list[str] | None:

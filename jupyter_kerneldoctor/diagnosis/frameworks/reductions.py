@@ -79,6 +79,9 @@ _SPREAD = _Way(
     "",
     "squares / count - (total / count) ** 2  # the variance; its root is the deviation",
 )
+_SAMPLE = _SPREAD._replace(
+    behind="(squares - total * total / count) / (count - 1)  # the variance; its root is the deviation"
+)
 _BINS = _Way(
     "Count how often each value comes, and keep none of {container}",
     "counts = np.zeros(bins, dtype='int64')",
@@ -88,7 +91,7 @@ _BINS = _Way(
 )
 _COUNT = _Way(
     "Count as they come: {container} is only counted",
-    "counts = Counter()",
+    "from collections import Counter\n\ncounts = Counter()",
     "counts[{one}] += 1",
     "counts.update({each})",
     "counts",
@@ -122,14 +125,49 @@ _BY_SCORE = _Way(
     "",
     "best[1]",
 )
+_WHOLE = {
+    "mean": _MEAN._replace(one="one = {one}\ntotal, count = total + np.sum(one), count + np.size(one)", many=""),
+    "median": _BINS._replace(one="np.add.at(counts, (np.ravel({one}) / width).astype(int), 1)  # width: how exact"),
+    **dict.fromkeys(
+        ("std", "var"),
+        _SPREAD._replace(
+            one="one = np.asarray({one}, dtype=float)\n"
+            "count, total, squares = count + one.size, total + one.sum(), squares + (one * one).sum()"
+        ),
+    ),
+    "unique": _DIFFERENT._replace(one="found.update(np.unique({one}).tolist())", behind="np.array(sorted(found))"),
+    **{
+        name: way._replace(one=way.one.replace("{one}", f"np.{name}({{one}})"), many="")
+        for way, names in {
+            _SUM: ("sum", "nansum"),
+            _EXTREME: ("max", "min", "amax", "amin"),
+            _ANY: ("any",),
+            _ALL: ("all",),
+        }.items()
+        for name in names
+    },
+}
+"""Of numpy, where no axis is given: the numbers in all items count, whether an item is a number or an array."""
+_ALONG = {
+    "sum": _SUM,
+    "mean": _MEAN,
+    "std": _SPREAD,
+    "var": _SPREAD,
+    **{
+        name: _EXTREME._replace(one=f"one = {{one}}\nbest = one if best is None else np.{how}(best, one)")
+        for name, how in {"max": "maximum", "amax": "maximum", "min": "minimum", "amin": "minimum"}.items()
+    },
+}
+"""Of numpy, along the first axis: arrays are put together place by place."""
 _WAYS = {
-    **dict.fromkeys(("sum", "fsum", "nansum"), _SUM),
-    **dict.fromkeys(("mean", "fmean", "average", "nanmean"), _MEAN),
-    **dict.fromkeys(("std", "var", "stdev", "pstdev", "variance", "pvariance", "nanstd"), _SPREAD),
+    **dict.fromkeys(("sum", "fsum"), _SUM),
+    **dict.fromkeys(("mean", "fmean", "average"), _MEAN),
+    **dict.fromkeys(("std", "var", "pstdev", "pvariance"), _SPREAD),
+    **dict.fromkeys(("stdev", "variance"), _SAMPLE),
     **dict.fromkeys(("median", "percentile", "quantile", "histogram", "hist"), _BINS),
     **dict.fromkeys(("Counter", "FreqDist", "value_counts"), _COUNT),
-    **dict.fromkeys(("set", "frozenset", "unique"), _DIFFERENT),
-    **dict.fromkeys(("max", "min", "amax", "amin"), _EXTREME),
+    **dict.fromkeys(("set", "frozenset"), _DIFFERENT),
+    **dict.fromkeys(("max", "min"), _EXTREME),
     "any": _ANY,
     "all": _ALL,
 }
@@ -157,13 +195,11 @@ _WRITTEN_BY = {
 _DRAWS = ("plot", "hist", "scatter", "imshow", "FuncAnimation", "ArtistAnimation", "boxplot", "hist2d", "kdeplot")
 
 
-def reduced(call: ast.Call, name: str, items: Items, container: str, scope: Scope) -> Step | None:
+def reduced(
+    call: ast.Call, name: str, items: Items, container: str, scope: Scope, *, is_method: bool = False
+) -> Step | None:
     """Return how a function of this full name takes one item after the other; None for another function."""
     last, words = last_name(call.func), {one.arg: scope.segment(one.value) for one in call.keywords if one.arg}
-    axes = [words.get("axis", words.get("dim", "0"))]
-    axes += [scope.segment(one) for one in call.args[1:2] if name.startswith("numpy.") and last in _WAYS]
-    if not {*axes} <= {"0", "None"} and last in _WAYS:
-        return None
     if last == "sorted" or last in ("nlargest", "nsmallest"):
         return _best(call, last, items, words, scope)
     if name in _WRITTEN or last in _WRITTEN_BY:
@@ -175,20 +211,39 @@ def reduced(call: ast.Call, name: str, items: Items, container: str, scope: Scop
         line = "if i % 100 == 0:  # i: the number of the round; a picture shows no more\n    "
         line += f"{container}.append({items.element})"
         return items.step(f"Keep every hundredth of {container} for the drawing", line, goes=False)
-    if last not in _WAYS:
+    if (way := _way(call, name, words, scope, is_method=is_method)) is None:
         return None
-    way = _BY_SCORE if last in ("max", "min") and "key" in words else _WAYS[last]
     line = (way.many if items.inner else way.one).format(
         one=items.element,
         each=items.each,
         inner=items.inner,
-        last=last.removeprefix("a"),
+        last=last,
         key=words.get("key"),
         sign=">" if last == "max" else "<",
     )
     text = " ".join(scope.segment(call).split())
     behind = f"{way.behind}  # in place of {text}" if "#" not in way.behind else way.behind
     return items.step(way.title.format(container=container), line, way.before, behind) if line else None
+
+
+def _way(call: ast.Call, name: str, words: dict[str, str], scope: Scope, *, is_method: bool) -> _Way | None:
+    """Return how a function is done with one item after the other; None where it is asked for more than that."""
+    last, library = last_name(call.func), name.partition(".")[0]
+    given = [scope.segment(one) for one in (call.args if is_method else call.args[1:])]
+    given += [words.pop(one) for one in ("axis", "dim") if one in words]
+    if len(given) > 1 or (words.keys() - {"key"} and last != "histogram"):
+        return None  # weights, ddof, default
+    axis = given[0] if given else "None"
+    if library == "numpy":
+        return {"None": _WHOLE, "0": _ALONG}.get(axis, {}).get(last)
+    if library in ("torch", "pandas") and last in ("std", "var"):
+        return _SAMPLE if axis == "0" or library == "pandas" else None
+    if library == "torch":
+        one = "{one}" if axis == "0" else f"torch.{last}({{one}})"
+        return _ALONG[last]._replace(one=_ALONG[last].one.replace("{one}", one)) if last in ("sum", "mean") else None
+    if given:
+        return None
+    return _BY_SCORE if "key" in words and last in ("max", "min") else _WAYS.get(last)
 
 
 def _best(call: ast.Call, last: str, items: Items, words: dict[str, str], scope: Scope) -> Step | None:

@@ -14,6 +14,12 @@ from .reductions import Items, Step, best_few
 
 _FRAMES = ("pandas.concat", "polars.concat")
 _MOST_COLUMNS = 8
+_OF_ALL = frozenset(
+    (
+        *("mean", "median", "quantile", "std", "var", "max", "min", "sum", "count", "nunique", "idxmax", "idxmin"),
+        *("duplicated", "rank", "shift", "diff", "transform", "cumsum", "cumcount", "pct_change", "value_counts"),
+    )
+)
 _BY_KEY = {
     "sum": (("sums[{key}] += {value}",), "sums[{name}]"),
     "fsum": (("sums[{key}] += {value}",), "sums[{name}]"),
@@ -65,7 +71,7 @@ def _of_columns(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Step | N
     if len(tests) == 1 and isinstance(name := tests[0][1].value, ast.Name):
         ((test, node),) = tests
         inside = set(walk(node))
-        if all(one.place in inside for one in uses):
+        if all(one.place in inside for one in uses) and not any(_is_of_all(one) for one in inside):
             line = f"{name.id} = {value}\n{kept.put(' '.join(test.scope.segment(node).split()))}"
             return Step("Filter each part before it is kept, not all of them behind", line, goes=False)
     if not all(one.kind == "column" for one in uses):
@@ -76,6 +82,11 @@ def _of_columns(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Step | N
     names = ", ".join(map(repr, columns.names))
     line = f"{first}{kept.put(f'part[[{names}]]')}  # all columns that the cells read later"
     return Step("Keep of each part only the columns that are used", line, goes=False)
+
+
+def _is_of_all(node: ast.AST) -> bool:
+    """Whether a call needs all rows: a mean to compare with, a place in the order."""
+    return isinstance(node, ast.Call) and last_name(node.func) in _OF_ALL
 
 
 def _when_asked_for(kept: KeptItem) -> Step | None:
@@ -110,7 +121,9 @@ def _newest(uses: Sequence[Use], kept: KeptItem) -> Step | None:
         return None
     newest = max(known)
     before = f"from collections import deque\n\n{kept.name} = deque(maxlen={newest})  # the newest {newest}"
-    return Step(f"Keep the newest {newest} only: deque(maxlen={newest})", kept.store, before, goes=False)
+    parts = [one.scope.segment(one.node) for one in uses if isinstance(getattr(one.node, "slice", None), ast.Slice)]
+    behind = "\n".join(f"list({kept.name}){one.removeprefix(kept.name)}  # a deque has no slices" for one in parts)
+    return Step(f"Keep the newest {newest} only: deque(maxlen={newest})", kept.store, before, behind, goes=False)
 
 
 def _is_with_next(node: ast.AST) -> bool:

@@ -64,7 +64,7 @@ class DoItAtOnce(Fix):
         ),
         _case(_LOOP + "for epoch in range(9):\n    for r in rows:\n        fit(r)", "yield load(x)", "in rows():"),
         _case(_LOOP + "sizes = [len(r) for r in rows]", "rows.append(len(r))"),
-        _case(_LOOP + "good = [r for r in rows if r.ok]", "if r.ok:\n    rows.append(load(x))"),
+        _case(_LOOP + "good = [r for r in rows if r.ok]", "r = load(x)\nif r.ok:\n    rows.append(r)"),
         _case(_LOOP + "import json\njson.dump(rows, open('a.json', 'w'))", "file.write(json.dumps(load(x))"),
         _case(_LOOP + "print(rows[-1], rows[-3])", "deque(maxlen=3)"),
         _case(_LOOP + "if x in rows:\n    print(x)", "rows.add(hash(load(x)))"),
@@ -110,6 +110,19 @@ class DoItAtOnce(Fix):
             says=("(h, one) = (h, seen)", "rows.append((h, len(one)))"),
         ),
         Case("rows = [load(x) for x in xs]\nprint(max(len(r) for r in rows))", line=1, says=("max(best, one)",)),
+        _case(_LOOP + "m = np.mean(rows)", "total + np.sum(one), count + np.size(one)"),
+        _case(_LOOP + "m = sum(rows) / len(rows)", "total += load(x)", "count += 1", "count  # in place of len(rows)"),
+        _case(_LOOP + "m = np.max(rows, axis=0)", "np.maximum(best, one)"),
+        _case(_LOOP + "n = np.unique(rows)", "found.update(np.unique(load(x)).tolist())"),
+        _case(_LOOP + "s = stdev(rows)", "/ (count - 1)", before="from statistics import stdev"),
+        _case(_LOOP + "print(rows[-3:])", "list(rows)[-3:]  # a deque has no slices"),
+        _case(_LOOP + _JOINED + "n = df.groupby('shop').mean()", "total.xs('sum', axis=1, level=1)"),
+        _case(
+            _LOOP + "df = pl.concat(rows)\ndf.write_csv('a.csv')", "part.write_csv(file", before="import polars as pl"
+        ),
+        _case(
+            "rows = []\nfor x in xs:\n    rows.append({'a': x.a})\npd.DataFrame(rows).to_csv('a.csv')", "writeheader()"
+        ),
     ]
     SILENT = [
         _case(_LOOP),  # a cell that is to come may read them
@@ -127,6 +140,21 @@ class DoItAtOnce(Fix):
         _case(_LOOP + _JOINED + "n = df.groupby('shop')['sum'].median()"),
         _case(_LOOP + "m = np.mean(rows, axis=1)"),
         _case(_LOOP + "a = np.stack(rows)\nfit(a)"),
+        _case(_LOOP + _JOINED + "late = df[df.delay > df.delay.mean()]"),  # the mean of all
+        _case(_LOOP + "df = pd.concat(rows, axis=1)\ndf.to_csv('a.csv')"),  # side by side
+        _case(_LOOP + "p = np.concatenate(rows, axis=1).argmax(axis=1)"),
+        _case(_LOOP + "a = np.array(rows)\nprint(a.mean(), a.std())"),  # both would count
+        _case(_LOOP + "flat = sum(rows, [])"),  # lists, no numbers
+        _case(_LOOP + "m = np.average(rows, weights=w)"),
+        _case(_LOOP + "m = np.nanmean(rows)"),
+        _case(_LOOP + "s = np.std(rows, ddof=1)"),
+        _case(_LOOP + "m = max(rows, default=0)"),
+        _case(_LOOP.replace("load(x)", "[x, 1]") + "print([3, 1] in rows)"),  # a list has no hash
+        _case(_LOOP + _JOINED + "n = df.groupby('shop', as_index=False).sum()"),
+        _case(_LOOP + _JOINED + "n = df.sum(axis=1)"),
+        _case(_LOOP + "df = pl.concat(rows)\nn = df.sum()", before="import polars as pl"),
+        _case(_LOOP + "p = torch.cat(rows).max(dim=1)", before="import torch"),  # values and their numbers
+        _case(_LOOP + "p = np.hstack(rows).argmax(axis=1)"),
     ]
 
     def propose(self, death: Death) -> Proposals:
