@@ -121,7 +121,8 @@ def _newest(uses: Sequence[Use], kept: KeptItem) -> Step | None:
         return None
     newest = max(known)
     before = f"from collections import deque\n\n{kept.name} = deque(maxlen={newest})  # the newest {newest}"
-    parts = [one.scope.segment(one.node) for one in uses if isinstance(getattr(one.node, "slice", None), ast.Slice)]
+    cut = [(one.scope, one.node) for one in uses if isinstance(one.node, ast.Subscript)]
+    parts = [scope.segment(one) for scope, one in cut if isinstance(one.slice, ast.Slice)]
     behind = "\n".join(f"list({kept.name}){one.removeprefix(kept.name)}  # a deque has no slices" for one in parts)
     return Step(f"Keep the newest {newest} only: deque(maxlen={newest})", kept.store, before, behind, goes=False)
 
