@@ -66,6 +66,7 @@ LOOPS_THAT_TELL = (
         grew=_dict("float"),
         says=("if score >= threshold", "rows[one, other] = score", "blocks"),
     ),
+    Case("while len(rows) < n:\n    rows.append(rows[-1] + rows[-2])", grew=_ROWS, says=("maxlen=2",)),
     Case(_SEARCH, grew=_dict("str"), says=("A*", "for other in changed(word):", "growing limit of depth")),
     Case(
         _HOOKED,
