@@ -117,6 +117,7 @@ $(BIN)/jlpm: | prerequisites
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jupyter-builder>=1.2'
 
 node_modules/.installed: package.json yarn.lock | $(BIN)/jlpm
+	@echo "Fetching what builds the panel, and building it: some minutes, most of them in silence."
 	$(BIN)/jlpm install
 	touch $@
 

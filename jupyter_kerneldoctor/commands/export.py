@@ -7,6 +7,7 @@ from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
 
+from jupyter_kerneldoctor.diagnosis.units import plural
 from jupyter_kerneldoctor.recording.journal import MOST_BYTES
 from jupyter_kerneldoctor.recording.layout import FILES
 from jupyter_kerneldoctor.recording.private_files import read_file
@@ -37,7 +38,7 @@ def export(options: Namespace) -> None:
         raise CannotExportError(target, error) from None
     output.say(f"Wrote {target} with the recording {recording_id}. {_CONTENT[options.with_code]}")
     if redaction is not None and redaction.left_out:
-        output.say(f"Left out or shortened, by event and field: {', '.join(sorted(redaction.left_out))}.")
+        output.say(f"Left out or shortened: {plural(len(redaction.left_out), 'kind')} of fields.")
 
 
 _CONTENT = {

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ class Plan:
     copies: bool
     """Whether the cells run in a copy of it."""
     limit_bytes: int | None
-    """As much memory as the recorded kernel could have; None where that is not known."""
+    """As much memory as the recorded kernel could have, and as this machine has now; None where that is not known."""
     patience_s: float
     rlimits: Mapping[str, int] = field(default_factory=dict)
     """The resource limits of the recorded kernel, by their names without `RLIMIT_`."""
@@ -101,7 +102,7 @@ def plan_for(
     patience_s = wishes.patience_s or max(_LEAST_PATIENCE_S, _PATIENCE * took_s(recording))
     rlimits = _rlimits(recording)
     directory, gone = _directory(recording)
-    bounds = (_limit_bytes(recording), rlimits.get("AS"), rlimits.get("DATA"))
+    bounds = (_limit_bytes(recording), rlimits.get("AS"), rlimits.get("DATA"), _available_bytes())
     failed_in, failed_after_s = failure(recording, post_mortem)
     return Plan(
         recording=recording.id,
@@ -243,6 +244,13 @@ def _limit_bytes(recording: Recording) -> int | None:
         if used is not None:
             others.append(max(0, used - max(sample.rss_bytes or 0, sample.tree_bytes or 0)))
     return memory.limit_bytes - min(others, default=0)
+
+
+def _available_bytes() -> int | None:
+    with suppress(OSError):
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+        return int(found[1]) << 10 if found else None
+    return None
 
 
 def _rlimits(recording: Recording) -> dict[str, int]:

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -71,7 +71,7 @@ def run(
     with ExitStack() as stack:
         work = stack.enter_context(workspace())
         directory = copy(plan.directory, work / "copy") if plan.copies else plan.directory
-        plan, limit = _limited(plan, stack, kinds)
+        limit = _limited(plan, stack, kinds)
         # Without the user's history: these cells did not run in a notebook.
         launch = [plan.python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         kernel = OwnKernel(limit.command([*launch, "--HistoryManager.hist_file=:memory:"]), work)
@@ -201,24 +201,14 @@ class _Trial:
         return replace(outcome, kind=kind, headline=said.cause.headline, cause=said.cause.id)
 
 
-def _limited(plan: Plan, stack: ExitStack, kinds: Sequence[str]) -> tuple[Plan, Limit]:
-    """Set the limit up, at most what this machine has now. Raises CannotTryError where none can be set."""
-    available = _available_bytes()
-    known = [one for one in (plan.limit_bytes, available) if one is not None]
-    plan = replace(plan, limit_bytes=min(known, default=None))
+def _limited(plan: Plan, stack: ExitStack, kinds: Sequence[str]) -> Limit:
+    """Set the limit up. Raises CannotTryError where none can be set."""
     if plan.limit_bytes is None:
-        return plan, Limit("nothing", [])
+        return Limit("nothing", [])
     try:
-        return plan, stack.enter_context(memory_limit(plan.limit_bytes, kinds))
+        return stack.enter_context(memory_limit(plan.limit_bytes, kinds))
     except NoMemoryLimitError as error:
         raise CannotTryError(f"{error}") from None
-
-
-def _available_bytes() -> int | None:
-    with suppress(OSError):
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-        return int(found[1]) << 10 if found else None
-    return None
 
 
 def _environment(work: Path) -> dict[str, str]:

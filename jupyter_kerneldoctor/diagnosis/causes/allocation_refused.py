@@ -71,16 +71,17 @@ class AllocationRefused(Cause):
         is_at_a_limit = is_used_up or (bool(reasons) and _fails_without_a_word(death))
         if words is None and not is_at_a_limit:
             return None
+        sure = told or is_used_up or not reasons
         otherwise = Certainty.LIKELY if is_at_a_limit else Certainty.WEAK  # much else crashes close to a limit, too
         otherwise = Certainty.STRONG if is_told and reasons else otherwise
         said = evidence.said_at_the_end(death) if is_told else ()
         return self.finding(
             death,
             otherwise if words is None else by_words(death, _by_reasons(reasons), otherwise),
-            _headline(asked, reasons, _where(death), sure=told or is_used_up or not reasons),
+            _headline(asked, reasons, _where(death), sure=sure),
             (*said, *_limits(death, reasons), *evidence.last_measurement(death)),
             ruled_out=(exclusions.not_memory(death),),
-            summary="Ended: memory was refused",
+            summary="Ended: memory was refused" if sure else None,
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:

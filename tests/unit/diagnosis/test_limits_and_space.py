@@ -284,3 +284,27 @@ def test_the_look_that_was_taken_because_of_an_incident_comes_a_moment_later():
     because = SystemState(-0.8, "incident", pids_current=64, pids_limit=64)
     finding = explained(ThreadLimit, incident("no-threads"), system_states=[before, because])
     assert any(evidence.text.startswith("64 processes and threads existed") for evidence in finding.evidence)
+
+
+NEARLY_FULL = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+
+
+def test_a_crash_that_may_have_been_a_refusal_does_not_say_beside_its_headline_that_it_was_one():
+    answer = diagnose(recording("lib.fill(n)", signal="SIGSEGV", system_states=[NEARLY_FULL]))
+
+    assert answer.cause.headline.startswith("Native code crashed")
+    assert "refused" not in answer.end.summary
+
+
+@pytest.mark.parametrize(
+    ("asked_bytes", "title"),
+    [
+        (GIB, "Raise `ulimit -v`, the memory limit of the process, to 5.0 GiB or more"),
+        (64 * GIB, "Run it on a machine with more memory: 64.0 GiB at least"),
+    ],
+)
+def test_a_limit_of_the_process_is_to_be_raised_so_far_that_what_was_asked_for_fits(asked_bytes, title):
+    said = f"memory allocation of {asked_bytes} bytes failed\n"
+    answer = diagnose(recording("df.join(other)", signal="SIGABRT", output=said, system_states=[NEARLY_FULL]))
+
+    assert [fix.title for fix in (*answer.fixes, *answer.more_fixes) if fix.id == "raise-memory-limit"] == [title]

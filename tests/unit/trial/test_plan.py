@@ -106,6 +106,13 @@ def test_a_limit_of_the_process_itself_counts_as_well():
     assert plan(limited).limit_bytes == plan(limited).rlimits["DATA"] == GIB // 2
 
 
+def test_a_trial_is_promised_no_more_than_this_machine_has():
+    """What the plan says is what is in force: nothing lowers it later."""
+    roomy = replace(RECORDING, limits=tuple(replace(one, bytes=1 << 50) for one in RECORDING.limits))
+
+    assert plan(roomy).limit_bytes < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def test_another_fix_may_be_named():
     assert plan(fix="other").cells[1].source == "other()"
 

@@ -70,7 +70,8 @@ def _of_rlimit(death: Death) -> dict[str, str]:
     """Name the limit of the process, `ulimit -v` or `ulimit -d`."""
     name, flag = ("AS", "v") if death.environment.soft_limit("AS") else ("DATA", "d")
     limit = death.environment.soft_limit(name) or 0
-    asked = death.refused_bytes
+    words = death.said("allocation-refused")
+    asked = death.refused_bytes or (None if words is None else words.asked_bytes)
     if asked is not None and asked > (death.recording.kernel.ram_bytes or asked):
         return _of_a_larger_machine(
             f"{size(asked)} was asked for at once.", asked, death.recording.kernel.ram_bytes or 0
