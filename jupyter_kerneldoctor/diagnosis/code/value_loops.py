@@ -16,7 +16,7 @@ _DRAWS = frozenset({"randint", "randrange", "choice", "choices", "integers", "ra
 """They choose from what is finite: random, numpy.random, secrets."""
 _CHEAP = frozenset({"randint", "randrange", "integers", "randbelow", "add", "append", "len", "str", "int"})
 _MOST_GIVEN = 2  # a third argument may be how many to draw
-_EQUAL = frozenset({"array_equal", "equal", "equals", "allclose"})
+_EQUAL = frozenset({"array_equal", "equal", "equals"})
 _COPIES = frozenset({"copy", "deepcopy", "clone", "list", "dict", "set", "array"})
 _NORMS = frozenset({"norm", "sqrt", "abs", "sum", "std", "mean", "max", "hypot", "len"})
 _PLACES = (ast.Name, ast.Attribute)

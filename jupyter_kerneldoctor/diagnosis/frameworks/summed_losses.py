@@ -15,7 +15,7 @@ from .torch import Kind, Tensors
 
 Loop: TypeAlias = ast.stmt | ast.ListComp | ast.GeneratorExp
 _DEEPEST = 6
-_SUMS = ("builtins.sum", "torch.sum", "torch.stack", "torch.cat", "torch.mean")
+_SUMS = ("builtins.sum", "torch.sum", "torch.stack", "torch.mean")
 _LOADERS = ("torch.utils.data.DataLoader", "builtins.list", "torch.split")
 _GROWS = ("append", "extend", "insert")
 _OF_THE_STEP = frozenset({"zero_grad", "step", "backward"})

@@ -103,6 +103,11 @@ class EndTheLoop(Fix):
             2,
             says=("random.sample(range(1, k + 1), n)",),
         ),
+        _busy(
+            "while len(used) < n:\n    used.add(np.random.randint(1, k))",
+            2,
+            says=("random.sample(range(1, k - 1 + 1), n)",),
+        ),
         _busy("while i in used:\n    i = randrange(9)", 2, rounds=((1,), (2,)), says=("none is left",)),
         _busy("while a != b:\n    a = b\n    b = f(b)", 3, rounds=((2,), (3,)), says=("allclose",)),
         _busy(
@@ -126,6 +131,11 @@ class EndTheLoop(Fix):
         _busy("while True:\n    f()", 2),
         _busy("x = 0.0\nwhile x != 1.0:\n    x += 0.25", 3),
         _busy("while a != b:\n    a = b\n    b = f(b)", 3, rounds=((2,), *((3,),) * 99)),
+        _busy(  # nearly the same: steps that get smaller may take long to come to it
+            "while True:\n    b = a.copy()\n    a = f(b)\n    if np.allclose(a, b):\n        break",
+            3,
+            rounds=((2,), (3,)),
+        ),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -152,6 +162,8 @@ def _drawn(loop: EndlessLoop) -> Iterator[tuple[str, str]]:
     given = calls[0].args if len(calls) == 1 else []
     is_written = len(given) == _BOUNDS and isinstance(calls[0].func, ast.Attribute)
     low, high = map(unparse, given) if is_written else ("low", "high")
+    if is_written and unparse(calls[0].func).endswith(".random.randint"):
+        high += " - 1"  # numpy's never draws the upper bound
     many = [one for one in walk(loop.node) if isinstance(one, ast.Compare) and one is getattr(loop.node, "test", None)]
     sides = [unparse(side) for one in many for side in (one.left, *one.comparators) if called_name(side) != "len"]
     yield from (("LOW", low), ("HIGH", high), ("MANY", sides[0] if len(sides) == 1 else "n"))

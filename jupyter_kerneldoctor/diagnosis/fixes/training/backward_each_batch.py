@@ -100,6 +100,15 @@ class BackwardEachBatch(Fix):
         ),
     ]
     SILENT = [
+        Case(  # each loss is a vector, which has no backward()
+            _NET,
+            "losses = []\nfor x, y in loader:\n    losses.append(crit(net(x), y))\ntorch.cat(losses).mean().backward()",
+        ),
+        Case(  # only some losses count
+            _NET,
+            "total = 0\nfor x, y in loader:\n    loss = crit(net(x), y)\n    if loss > 1: total += loss\n"
+            "total.backward()",
+        ),
         # the gradients are set to zero in each round
         Case(_NET, _GROUPS.format("", "opt.zero_grad()\n    ", "", "        total.backward()\n", "")),
         Case(_NET, _EPOCH.format("loss = crit(net(x), y)", "total += loss\n    loss.backward()", "")),
@@ -134,7 +143,15 @@ class BackwardEachBatch(Fix):
                 edits = _edits(found) if is_surely_apart(found, tensors) else ()
             except EditRefusedError:
                 edits = ()
+            if not edits and _is_asked(found):
+                continue
             yield Proposal(edits, why, death.memory.ramp_bytes, snippet=None if edits else _snippet(found))
+
+
+def _is_asked(found: SummedLoss) -> bool:
+    """Whether only the losses of some rounds are added: a snippet would not show which."""
+    within = set(found.kept.scope.inside(found.loop))
+    return any(isinstance(one, ast.If) and one in within for one in found.kept.scope.around(found.kept.value))
 
 
 def _edits(found: SummedLoss) -> Changes:
@@ -168,8 +185,9 @@ def _snippet(found: SummedLoss) -> str:
         case _:
             head = scope.segment(found.loop).split("\n")[0]
     first = "" if found.zero_grad is None else f"{scope.segment(found.zero_grad)}  # before the loop\n"
+    made = "...  # as before" if value == "loss" else f"loss = {value}"
     return (
-        f"{first}{head}\n    loss = {value}\n"
+        f"{first}{head}\n    {made}\n"
         f"    {share}.backward()  # what is kept of it: loss.detach()\n\n"
         "# behind the loop only the step: no backward() there"
     )
