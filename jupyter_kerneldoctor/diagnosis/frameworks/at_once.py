@@ -53,12 +53,21 @@ def done_at_once(kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) ->
     if len(steps) > 1 and not all(one.is_put for one in steps):
         return None
     asked = [one for one in uses if one.kind == "length" and isinstance(one.node, ast.Call)]
-    if asked and steps[0].goes and steps[0].is_put and kept.form != "many":
+    if asked and steps[0].goes and kept.form == "many":
+        return None  # what is added each time may have no length
+    if asked and steps[0].goes and steps[0].is_put:
         steps.append(Step("", "count += 1", "count = 0", f"count  # in place of {asked[0].text}"))
-    given = [name for step in steps for name in _names(step.before.split("\n"))]
-    if len(set(given)) < len(given):
+    if not _have_own_names(steps, kept, real):
         return None  # two sums, of which each needs a name of its own
     return Less(_text(kept, steps), steps[0].title, _told(real, code))
+
+
+def _have_own_names(steps: Sequence[Step], kept: KeptItem, uses: Sequence[Use]) -> bool:
+    """Whether no two steps have a name in common, and none is given to something not made of the container."""
+    given = [name for step in steps for name in _names(step.before.split("\n"))]
+    own = [one.scope.statement_of(one.place) for one in uses]
+    named = [one for name in {*given} - {kept.name} for one in kept.scope.named(name) if isinstance(one.ctx, ast.Store)]
+    return len(set(given)) == len(given) and all(kept.scope.statement_of(one) in own for one in named)
 
 
 def _counted(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Less | None:

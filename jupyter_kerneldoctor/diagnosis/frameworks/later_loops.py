@@ -21,7 +21,7 @@ _AGAIN = (
 
 def done_in_the_loop(use: Use, loop: ast.For, kept: KeptItem, fillers: Sequence[KeptItem]) -> Step | None:
     """Tell of a loop that goes through the container: what it does with each can be done at once."""
-    if depends(use, kept, loop.body) or keeps_items(loop, use.scope):
+    if depends(use, kept, loop.body) or keeps_items(loop, use.scope) or _reads_the_last(use, loop, kept):
         return None
     if is_repeated(use, kept):
         return made_anew(use, kept)
@@ -33,6 +33,17 @@ def done_in_the_loop(use: Use, loop: ast.For, kept: KeptItem, fillers: Sequence[
         lines = [*lines[: _LONGEST_BODY - 2], "...  # and so on, as in that loop"]
     title = f"Do in the same loop what is done with each later, and keep none in {kept.name}"
     return Step(title, "\n".join(filter(None, (first, *lines))))
+
+
+def _reads_the_last(use: Use, loop: ast.For, kept: KeptItem) -> bool:
+    """Whether a later loop reads what the loop that fills the container leaves, which it gives anew in each round."""
+    if use.scope is not kept.scope:
+        return False
+    filling = [one for around in kept.scope.loops_around(kept.statement) for one in kept.scope.inside(around)]
+    later = [one for one in use.scope.inside(loop) if isinstance(one, ast.Name)]
+    own = {one.id for one in later if isinstance(one.ctx, ast.Store)}
+    given = {one.id for one in filling if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return bool(given & ({one.id for one in later} - own))
 
 
 def done_by_number(use: Use, entry: ast.Subscript, counter: str, kept: KeptItem) -> Step | None:

@@ -144,6 +144,9 @@ class DoItAtOnce(Fix):
         _case(_LOOP + "df = pd.concat(rows, axis=1)\ndf.to_csv('a.csv')"),  # side by side
         _case(_LOOP + "p = np.concatenate(rows, axis=1).argmax(axis=1)"),
         _case(_LOOP + "a = np.array(rows)\nprint(a.mean(), a.std())"),  # both would count
+        _case(_LOOP + "total = sum(xs)\nprint(sum(rows) / total)"),  # the name is taken
+        _case(_LOOP + "x = 5\nfor r in rows:\n    print(r + x)"),
+        _case("rows = []\nfor x in xs:\n    rows.extend(load(x))\nprint(sum(rows) / len(rows))"),
         _case(_LOOP + "flat = sum(rows, [])"),  # lists, no numbers
         _case(_LOOP + "m = np.average(rows, weights=w)"),
         _case(_LOOP + "m = np.nanmean(rows)"),
