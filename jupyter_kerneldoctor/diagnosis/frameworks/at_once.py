@@ -52,14 +52,18 @@ def done_at_once(kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) ->
     steps = list(dict.fromkeys(step for _, step in found))
     if len(steps) > 1 and not all(one.is_put for one in steps):
         return None
-    asked = [one for one in uses if one.kind == "length" and isinstance(one.node, ast.Call)]
-    if asked and steps[0].goes and kept.form == "many":
-        return None  # what is added each time may have no length
-    if asked and steps[0].goes and steps[0].is_put:
-        steps.append(Step("", "count += 1", "count = 0", f"count  # in place of {asked[0].text}"))
-    if not _have_own_names(steps, kept, real):
-        return None  # two sums, of which each needs a name of its own
+    steps += _length(uses, steps[0], kept)
+    if (kept.form == "many" and not all(one.title for one in steps)) or not _have_own_names(steps, kept, real):
+        return None  # what is added each time may have no length; two sums, of which each needs its own name
     return Less(_text(kept, steps), steps[0].title, _told(real, code))
+
+
+def _length(uses: Sequence[Use], first: Step, kept: KeptItem) -> list[Step]:
+    """Return what counts the items, where their number is asked for and none is kept."""
+    asked = [one for one in uses if one.kind == "length" and isinstance(one.node, ast.Call)]
+    if not asked or not first.goes or not first.is_put:
+        return []
+    return [Step("", "count += 1", "count = 0", f"count  # in place of {asked[0].text}")]
 
 
 def _have_own_names(steps: Sequence[Step], kept: KeptItem, uses: Sequence[Use]) -> bool:
