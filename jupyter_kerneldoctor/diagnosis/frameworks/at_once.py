@@ -52,13 +52,13 @@ def done_at_once(kept: KeptItem, fillers: Sequence[KeptItem], code: Notebook) ->
     steps = list(dict.fromkeys(step for _, step in found))
     if len(steps) > 1 and not all(one.is_put for one in steps):
         return None
-    steps += _length(uses, steps[0], kept)
+    steps += _length(uses, steps[0])
     if (kept.form == "many" and not all(one.title for one in steps)) or not _have_own_names(steps, kept, real):
         return None  # what is added each time may have no length; two sums, of which each needs its own name
     return Less(_text(kept, steps), steps[0].title, _told(real, code))
 
 
-def _length(uses: Sequence[Use], first: Step, kept: KeptItem) -> list[Step]:
+def _length(uses: Sequence[Use], first: Step) -> list[Step]:
     """Return what counts the items, where their number is asked for and none is kept."""
     asked = [one for one in uses if one.kind == "length" and isinstance(one.node, ast.Call)]
     if not asked or not first.goes or not first.is_put:
