@@ -61,6 +61,7 @@ class PredictionLikeTarget(Fix):
         Case(_NET, _STEP.replace("net(X)", "net(X).view(-1)").format("((out - y) ** 2).mean()"), line=3),
         Case(_NET, _STEP.format("((out - y) ** 2).mean()"), line=2),  # in the network
         Case(_NET, _STEP.format("((out - 1) ** 2).mean()"), line=3),
+        Case(_NET, "loss = torch.nn.functional.mse_loss(net(X), y)", line=1),  # the layers grow in this line, too
         Case(_NET, _STEP.format("((out - y[:, None]) ** 2).mean()"), line=3),
     ]
 
@@ -77,6 +78,9 @@ class PredictionLikeTarget(Fix):
                 case _:
                     continue
             for column, target in pairs:
+                runs_network = any(isinstance(one, ast.Call) for one in at.scope.inside(column))  # whose layers grow, too
+                if runs_network and not _is_row(target, at.scope, death):
+                    continue
                 if _is_column(column, at.scope, death) and _may_be_row(target, at.scope, death):
                     text, other = at.scope.segment(column), at.scope.segment(target)
                     why = f"{quote(text)} is a column, one number for each row. If {quote(other)} has no second "
@@ -129,6 +133,11 @@ def _has_one_output(network: ast.expr, scope: Scope, death: Death, depth: int = 
             sides = [*one.args[1:2], *(word.value for word in one.keywords if word.arg == "out_features")]
             return any(isinstance(side, ast.Constant) and side.value == 1 for side in sides)
     return False
+
+
+def _is_row(node: ast.expr, scope: Scope, death: Death) -> bool:
+    value = death.values.of(node, scope)
+    return value is not None and len(value.shape) == 1
 
 
 def _may_be_row(node: ast.expr, scope: Scope, death: Death) -> bool:
