@@ -22,8 +22,6 @@ from .statements import is_at, statement_of
 from .user_frames import user_frames
 
 _HELD = 0.3  # the last look may have been when half of the growth had come
-_TRIFLE = 0.05
-"""A container that gained less than that is made anew in each round, as the gradients of a step are."""
 _LARGE_BYTES = 1 << 20
 _AT_LEAST = 0.2  # of what cannot be measured all, as the gradients of the networks in a list
 LITTLE, MOST = 0.25, 0.5  # of the growth
@@ -100,10 +98,7 @@ class Growth:
 
     def is_held(self, part: float) -> bool:
         """Return whether an object was seen that holds so much of what grew, or a container that keeps it."""
-        kept = self.container
-        if kept is not None and (kept.with_graph or kept.unmeasured or self.held_share(kept) >= _TRIFLE):
-            return True
-        return any(self.held_share(one) >= part for one in self.objects)
+        return self.container is not None or any(self.held_share(one) >= part for one in self.objects)
 
     @cached_property
     def _looks(self) -> list[events.Held]:

@@ -78,7 +78,8 @@ class PredictionLikeTarget(Fix):
                 case _:
                     continue
             for column, target in pairs:
-                runs_network = any(isinstance(one, ast.Call) for one in at.scope.inside(column))  # whose layers grow, too
+                # a network in the line: its layers grow there, too
+                runs_network = any(isinstance(one, ast.Call) for one in at.scope.inside(column))
                 if runs_network and not _is_row(target, at.scope, death):
                     continue
                 if _is_column(column, at.scope, death) and _may_be_row(target, at.scope, death):
