@@ -135,11 +135,26 @@ def test_global_variables_of_another_module_or_script_are_examined():
     assert {"helpers.POOL", "POOL"} <= set(found)
 
 
-def test_a_small_container_that_gains_what_cannot_be_measured_is_told():
+class Tape:
+    """As TensorFlow's: an object with attributes has one with a slot, which has what C holds."""
+
+    def __init__(self):
+        self.tape = Slot(zlib.compressobj())
+
+
+class Slot:
+    __slots__ = ("held",)
+
+    def __init__(self, held):
+        self.held = held
+
+
+@pytest.mark.parametrize("make", [zlib.compressobj, Tape])
+def test_a_small_container_that_gains_what_cannot_be_measured_is_told(make):
     kept, losses, holdings = [], [], CellHoldings(1)
-    kept.append((0, zlib.compressobj()))
+    kept.append((0, make()))
     assert looked(holdings, kept=kept, losses=losses) == {}
-    kept += [(number, zlib.compressobj()) for number in range(12)]
+    kept += [(number, make()) for number in range(12)]
     losses += [float(number) for number in range(12)]
 
     found = looked(holdings, kept=kept, losses=losses)
