@@ -276,8 +276,7 @@ class SizeEstimator:
         """Return the memory of an object's attributes."""
         self._meet(value)
         found = [*islice(instance_dict(value).values(), SAMPLES[0])] or [one for _, one in attributes(value)]
-        is_deepest = depth + 1 >= len(SAMPLES)
-        if not found or (is_deepest and any(one is not None and type(one) not in PLAIN for one in found)):
+        if not found or (depth + 1 >= len(SAMPLES) and any(type(one) not in PLAIN for one in found)):
             self._found_unmeasured = True  # what a library holds in its own memory is not to be seen from here
         total = _ITEM_BYTES
         for number, item in enumerate(found):
