@@ -60,7 +60,8 @@ def _has_gone_round(busy: BusyCell, loop: EndlessLoop, frames: Sequence[UserFram
         return False  # it is on its way: something new was drawn again and again
     if loop.kind == "circle":
         lasted_s = busy.within_s(cell, loop.node.lineno, loop.last_line)
-        if busy.most_bytes is None or busy.most_bytes > lasted_s * _WALKED_BYTES:
+        is_fast = busy.frames[0] == frames[0].frame  # `node.next` may be a property that works it out
+        if not is_fast or busy.most_bytes is None or busy.most_bytes > lasted_s * _WALKED_BYTES:
             return False  # a list of so many objects may be
     if rounds < least and not loop.of_values.is_cheap:
         return False

@@ -117,3 +117,10 @@ def test_a_list_that_no_memory_could_hold_is_a_circle(has_mib, state):
 
 def test_a_walk_that_calls_something_may_be_slow():
     assert told(WALK.replace("n += 1", "show(node)"), ()).state == "running"
+
+
+def test_the_next_one_may_be_worked_out():
+    page = "class Page:\n    @property\n    def next(self):\n        return load(self.number + 1)"
+    source = WALK.replace("node", "page")
+    found = told(source, (), own_frame(page, 4, "next"), before=(page,), line=3)
+    assert found.state == "running"
