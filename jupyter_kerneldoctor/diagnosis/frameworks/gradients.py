@@ -10,7 +10,7 @@ from ..code.trees import after_future, walk
 from ..code.unpacking import unpacked
 from ..edits import Changes, insert_before, wrap
 
-_GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.", "torch.func.")
+_GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.*", "torch.func.*")
 _ASK_FOR_GRADIENTS = frozenset({"grad", "requires_grad_", "train_on_batch", "training_step"})
 _DEEPEST = 4
 _FEW_CALLS = 6  # of a function: `Origins` follows its parameters to all of them
@@ -82,8 +82,11 @@ def iterated(name: ast.Name, scope: Scope) -> ast.expr | None:
 def starts_of_backward(scope: Scope, code: Notebook) -> Iterator[ast.expr]:
     """Yield the expressions whose gradients something in the scope works out."""
     yield from (call.target for call in backward_calls(scope.node, scope))
-    for call in code.calls_in([scope], *_GRADIENTS[:1], *(f"{name}*" for name in _GRADIENTS[1:])):
-        yield from call.node.args[:1]
+    yield from (call.args[0] for call in _calls_for_gradients(scope, code))
+
+
+def _calls_for_gradients(scope: Scope, code: Notebook) -> Iterator[ast.Call]:
+    return (call.node for call in code.calls_in([scope], *_GRADIENTS) if call.node.args)
 
 
 def hides_gradients(code: Notebook) -> bool:
@@ -164,8 +167,8 @@ def backward_below(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0
     """Return the backward passes that run in a node, also in the user's functions that it calls."""
     found = backward_calls(node, scope)
     calls = scope.calls if node is scope.node else [one for one in scope.inside(node) if isinstance(one, ast.Call)]
-    asked = (one for one in calls if (origins.code.qualified(one.func, scope) or "").startswith(_GRADIENTS))
-    found += [Backward(one, one.args[0], keeps_graph=True) for one in asked if one.args]
+    asked = (one for one in _calls_for_gradients(scope, origins.code) if one in calls)
+    found += [Backward(one, one.args[0], keeps_graph=True) for one in asked]
     for call in calls if depth < _DEEPEST else ():
         inner = origins.called(call.func, scope)
         if inner is not None and inner is not scope:
