@@ -5,6 +5,7 @@ import os
 import zipfile
 from argparse import Namespace
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 from jupyter_kerneldoctor.diagnosis.units import plural
@@ -39,6 +40,8 @@ def export(options: Namespace) -> None:
     output.say(f"Wrote {target} with the recording {recording_id}. {_CONTENT[options.with_code]}")
     if redaction is not None and redaction.left_out:
         output.say(f"Left out or shortened: {plural(len(redaction.left_out), 'kind')} of fields.")
+    if (page := _issues_page()) is not None:
+        output.say(f"To report a wrong answer, attach it to an issue at {page}.")
 
 
 _CONTENT = {
@@ -46,6 +49,15 @@ _CONTENT = {
     "the machine. It contains the file and function names of stacks. `--with-code` packs everything.",
     True: "It contains your code and what the program printed: read it before you share it.",
 }
+
+
+def _issues_page() -> str | None:
+    """Return the address that the installed package names; None: it is not installed."""
+    try:
+        addresses = metadata("jupyter_kerneldoctor").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    return next((address.removeprefix("Issues, ") for address in addresses if address.startswith("Issues, ")), None)
 
 
 def _for_the_user_alone(path: str, flags: int) -> int:

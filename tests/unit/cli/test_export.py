@@ -143,6 +143,20 @@ def test_an_export_into_a_directory_has_its_usual_name(private, tmp_path):
     assert zipfile.is_zipfile(tmp_path / f"kerneldoctor-{private}.zip")
 
 
+def test_an_export_says_where_it_is_wanted(private, tmp_path, monkeypatch, capsys):
+    installed = tmp_path / "jupyter_kerneldoctor-0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: jupyter_kerneldoctor\nVersion: 0\n"
+        "Project-URL: Source, https://example.org/k\nProject-URL: Issues, https://example.org/k/issues\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    main(["export", private, "-o", str(tmp_path)])
+
+    assert "attach it to an issue at https://example.org/k/issues." in capsys.readouterr().out
+
+
 def test_frames_of_cells_are_named_as_the_user_knows_them(data_root, capsys):
     source = "def f():\n    pass\nf()"
     recording_id = write_recording(1, source=source)
