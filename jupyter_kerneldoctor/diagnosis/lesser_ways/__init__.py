@@ -1,7 +1,8 @@
 """Functions that make far more than is asked of them, and what to call in their place: one entry for each.
 
 An entry stands in the file of its field; `WAYS` has all of them. The first that was running is proposed. Those of
-`GENERAL` save something wherever they are written, and are asked after all rules that know more.
+`GENERAL` save something wherever they are written, and are asked after all rules that know more; those of `LIBRARIES`
+know the library only, and are asked where nothing else is known.
 """
 
 from . import (
@@ -36,9 +37,10 @@ from . import (
     training,
     wide_tables,
 )
+from .libraries import LIBRARIES
 from .way import LesserWay, examples, first_running
 
-__all__ = ["GENERAL", "WAYS", "LesserWay", "examples", "first_running"]
+__all__ = ["GENERAL", "LIBRARIES", "WAYS", "LesserWay", "examples", "first_running"]
 
 WAYS = (
     *neighbours.WAYS,
@@ -72,4 +74,12 @@ WAYS = (
     *tensors.WAYS,
     *training.WAYS,
 )
-GENERAL = (*matrices.GENERAL, *files.GENERAL, *tables.GENERAL, *arrays.GENERAL, *pictures.GENERAL, *pages.GENERAL)
+GENERAL = (
+    *matrices.GENERAL,
+    *files.GENERAL,
+    *tables.GENERAL,
+    *arrays.GENERAL,
+    *pictures.GENERAL,
+    *pages.GENERAL,
+    *texts.GENERAL,
+)

@@ -90,7 +90,7 @@ WAYS = (
         both(made("moviepy"), lambda call, death: call.name == ".to_soundarray" or is_gathered(call, death)),
     ),
     LesserWay(
-        (".getdata",),
+        (".getdata", ".getpixel"),
         "Take the picture as an array: np.asarray",
         "gives a Python object for each dot, and all of them are kept.",
         "pixels = np.asarray({owner}.convert('RGB'))  # a byte for each value, as height x width x colours\n"

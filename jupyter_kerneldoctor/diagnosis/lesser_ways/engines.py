@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping
 
 from ..case import Case
+from ..code.calls import given_to, last_name
 from ..code.notebook import Call
 from ..death import Death
 from .conditions import not_seen
@@ -49,7 +50,40 @@ def _of_ranges(call: Call, death: Death) -> bool:
     return any(death.code.qualified(one.func, call.scope) in ranges for one in made)
 
 
+def _gathers(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give the column whose values `agg` gathers as a list of each group or window: `agg(pl.col("power"))`."""
+    if not _POLARS(call, death):
+        return False
+    given = [inner for one in given_to(call.node) for inner in (one.elts if isinstance(one, ast.List) else [one])]
+    for one in given:
+        match one:
+            case ast.Constant(value=str()):
+                return {"gathered": f"pl.col({call.scope.segment(one)})"}
+            case ast.Call(func=ast.Attribute(attr="col" | "all")) | ast.Attribute(value=ast.Attribute(attr="col")):
+                return {"gathered": call.scope.segment(one)}
+            case ast.Call(func=ast.Attribute(attr="alias" | "sort" | "cast" | "implode", value=ast.Call() as inner)):
+                if last_name(inner.func) == "col":
+                    return {"gathered": call.scope.segment(inner)}
+    return False
+
+
 WAYS = (
+    LesserWay(
+        (".agg",),
+        "Aggregate inside agg: a number for each group or window, no list of its values",
+        "gathers all values of each group or window in a list; windows that overlap repeat them.",
+        "{gathered}.median()  # in agg, in place of {gathered}: or .mean(), .max(), .len(), .first(), as you use it\n\n"
+        "# of windows: a column beside the others, no list\n"
+        "{to} = {table}.with_columns({gathered}.rolling_median_by('time', window_size='30m').alias('smooth'))\n"
+        "# or steps that do not overlap: {table}.group_by_dynamic('time', every='30m').agg({gathered}.median())",
+        Case(
+            "import polars as pl\na = pl.DataFrame()",
+            "b = a.rolling('t', period='30m').agg(pl.col('x')).with_columns(pl.col('x').list.median())",
+            says=("pl.col('x').median()  # in agg",),
+        ),
+        _gathers,
+        silent=(Case("import polars as pl\na = pl.DataFrame()", "b = a.group_by('k').agg(pl.col('x').mean())"),),
+    ),
     LesserWay(
         (".join",),
         "Make one row for each key before the join, or let polars stream it",

@@ -12,7 +12,7 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import dump
 from ..death import Death
-from .way import LesserWay, is_made_by
+from .way import LesserWay, is_made_by, made_by
 
 _LONGEST_PATTERN = 500
 
@@ -76,6 +76,24 @@ def _of_joined_texts(call: Call, death: Death) -> bool | Mapping[str, str]:
                 return {"texts": where.segment(texts)}
             case ast.Call(func=ast.Attribute(attr="read", value=ast.Name(id=name)), args=[]):
                 return {"texts": name}
+    return False
+
+
+def _of_a_text(call: Call, death: Death) -> bool:
+    """Whether a text is cut into parts: no array, no column of a table."""
+    match call.node:
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="str"))):
+            return False
+        case ast.Call(func=ast.Attribute(), args=[] | [ast.Constant(value=str() | None)]):
+            return death.code.qualified(call.node.func, call.scope) is None
+    return False
+
+
+def _with_spacy(call: Call, death: Death) -> bool:
+    """Whether each text becomes a document of spaCy: `df["text"].apply(nlp)`."""
+    match call.node.args[:1]:
+        case [ast.Name() as given] | [ast.Lambda(body=ast.Call(func=ast.Name() as given))]:
+            return "spacy.load" in made_by(given, call, death)
     return False
 
 
@@ -154,6 +172,15 @@ WAYS = (
         is_made_by("spacy.load"),
     ),
     LesserWay(
+        (".apply", ".map"),
+        "Keep of each text only what you need of it: nlp.pipe, one after the other",
+        "gives an object of many tables for each text, and all of them are kept.",
+        "kept = []\nfor doc in {a0}.pipe({owner}, batch_size=50, disable=['parser', 'ner']):  # what you do not use\n"
+        "    kept.append(' '.join(token.lemma_ for token in doc if not token.is_stop))  # a text, not `doc`",
+        Case("import pandas as pd\nimport spacy\nnlp = spacy.load('en')", "df['doc'] = df['text'].apply(nlp)"),
+        _with_spacy,
+    ),
+    LesserWay(
         ("gensim.models.KeyedVectors.load_word2vec_format", "gensim.downloader.load"),
         "Load the most frequent words only: limit=200_000",
         "loads a vector for each word, also for those that never occur.",
@@ -194,5 +221,20 @@ WAYS = (
         "{to} = {function}({a0}, maxlen=512)  # with your other arguments; keeps the end: truncating='post' the start",
         Case("from keras.utils import pad_sequences", "X = pad_sequences(texts)"),
         _as_long_as_the_longest,
+    ),
+)
+
+GENERAL = (
+    LesserWay(
+        (".split", ".splitlines"),
+        "Take one line after the other, and keep counts",
+        "makes a list of all parts, a text of some 50 bytes and more for each.",
+        "from collections import Counter\n\ncounts = Counter()\n"
+        "with open('text.txt') as file:  # one line at a time, not the whole text\n"
+        "    for line in file:\n        counts.update(line.lower().split())  # and what else is done with each word\n\n"
+        "words = (found[0] for found in re.finditer(r'\\S+', {owner}))  # or one word at a time of a text: yields them",
+        Case("text = load()", "words = text.lower().split()"),
+        _of_a_text,
+        silent=(Case("import numpy as np", "parts = np.split(x, 3)"),),
     ),
 )

@@ -1,6 +1,7 @@
 """What an entry is: calls that make too much, what is wrong with them, and a snippet that makes less.
 
-`calls` are full names; or `.fetchall`, any method of that name, or `.()`, any object that is called. A snippet may name
+`calls` are full names, `networkx.*` for all of a package; or `.fetchall`, any method of that name, `.*`, any method
+that no rule has a full name for, or `.()`, any object that is called. A snippet may name
 `{owner}` (what a method is called on, or the object), `{table}` (where that begins), `{column}` (without `.str`),
 `{function}` (what is called), `{a0}`, `{a1}` (the call's first arguments as they are written), `{of0}`, `{of1}` (the
 same, so that a slice can follow), `{to}` (the name that the result gets), `{step}` (how many rows at a time), and what
@@ -89,7 +90,7 @@ def first_running(
         found = [call for name in way.calls if not name.startswith(".") for call in _named(name, by_name)]
         of_classes = [name for name in way.calls if name.rpartition(".")[0] in CLASSES]
         found += calls_at(death, *of_classes) if of_classes else ()
-        found += [call for name in way.calls if name.startswith(".") for call in by_word.get(name[1:], ())]
+        found += [call for name in way.calls if name.startswith(".") for call in _methods(name[1:], by_word)]
         for call, named in _fitting(way, (one for one in found if one.node not in given), death):
             if (only_in is not None and call.scope is not only_in) or (within or call.statement) is not call.statement:
                 continue
@@ -139,6 +140,10 @@ def _named(name: str, by_name: Mapping[str, list[Call]]) -> Iterable[Call]:
     if not name.endswith("*"):
         return by_name.get(name, ())
     return [call for known, calls in by_name.items() if known.startswith(name[:-1]) for call in calls]
+
+
+def _methods(word: str, by_word: Mapping[str, list[Call]]) -> Iterable[Call]:
+    return by_word.get(word, ()) if word != "*" else [call for calls in by_word.values() for call in calls]
 
 
 def _fitting(way: LesserWay, calls: Iterable[Call], death: Death) -> Iterator[tuple[Call, dict[str, str]]]:

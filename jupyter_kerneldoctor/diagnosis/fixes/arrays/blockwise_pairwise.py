@@ -198,6 +198,8 @@ def _products(death: Death, missing: int) -> Proposals:
         match node:
             case ast.BinOp(op=ast.MatMult(), left=left, right=ast.Attribute(attr="T") as right) as whole:
                 form = "{left}[at : at + 1000] @ {right}"
+            case ast.BinOp(op=ast.MatMult(), left=ast.Attribute(attr="T") as left, right=right) as whole:
+                form = "{left}[at : at + 1000] @ {right}"
             case ast.Call(func=ast.Attribute(attr="outer") as function, args=[left, right], keywords=[]) as whole:
                 form = scope.segment(function) + "({left}[at : at + 1000], {right})"
             case _:

@@ -1,6 +1,7 @@
 from pathlib import PurePath
 
-from ...fix import Advice, Case, Death, Family, quote, size
+from ...fix import Advice, Case, Death, Family, Proposals, quote, size
+from ...lesser_ways import LIBRARIES, examples, first_running
 from ...place import guilty_place
 
 
@@ -8,7 +9,8 @@ class ATenthFirst(Advice):
     """Run the statement on a tenth of its data first, to see what all of it needs.
 
     What it does: Names the statement, and the function of a library that it was in. `%%memwatch` shows the peak of a
-    run on a tenth of the data; ten times that is about what all of it needs.
+    run on a tenth of the data; ten times that is about what all of it needs. Where the library is known, it shows
+    what that can do with less.
 
     When it is offered: Memory ran out in the cell, what it makes is of unknown size, and nothing else is known that
     would help there.
@@ -32,9 +34,15 @@ class ATenthFirst(Advice):
     )
 
     FIRES = [
-        Case("table = read(path)", growth="jump", line=1, says=("`table = read(path)` took at least 1.8 GiB", "%%mem"))
+        Case("table = read(path)", growth="jump", line=1, says=("`table = read(path)` took at least 1.8 GiB", "%%mem")),
+        *examples(LIBRARIES),
     ]
     SILENT = [Case("table = read(path)", cause="segfault"), Case("table = read(path)", before_mib=1999)]
+
+    def propose(self, death: Death) -> Proposals:
+        """Say what the library can do with less, where it is known."""
+        found = list(first_running(LIBRARIES, death)) if self.facts(death) is not None else []
+        yield from found or super().propose(death)
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the statement, and what it called."""
