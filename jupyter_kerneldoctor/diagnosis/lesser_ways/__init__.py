@@ -28,6 +28,7 @@ from . import (
     pages,
     pairs,
     pictures,
+    row_objects,
     sciences,
     scores,
     statistics,
@@ -55,6 +56,7 @@ WAYS = (
     *pictures.WAYS,
     *arrays.WAYS,
     *numerics.WAYS,
+    *row_objects.WAYS,
     *tables.WAYS,
     *texts.WAYS,
     *engines.WAYS,
@@ -77,6 +79,7 @@ WAYS = (
 GENERAL = (
     *matrices.GENERAL,
     *files.GENERAL,
+    *row_objects.GENERAL,
     *tables.GENERAL,
     *arrays.GENERAL,
     *pictures.GENERAL,

@@ -8,7 +8,7 @@ from ..code.calls import given_to
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
-from .way import LesserWay, is_gathered, is_method_of, made_by, names
+from .way import LesserWay, is_method_of, made_by, names
 
 
 def _of_a_product(call: Call, death: Death) -> bool:
@@ -44,56 +44,6 @@ def _to_texts(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
 def _by_rows(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     axis = call.argument("axis", 1)
     return isinstance(axis, ast.Constant) and axis.value in (1, "columns")
-
-
-def _keeps_rows(call: Call, death: Death) -> bool:
-    """Whether all rows that a call gives one by one are kept, by a list or in a loop."""
-    if is_gathered(call, death):
-        return True
-    for loop in (call.statement, *call.scope.loops_around(call.node)):
-        match loop:
-            case ast.For(target=ast.Tuple(elts=[_, ast.Name(id=row)]) | ast.Name(id=row), iter=rows) if (
-                rows is call.node
-            ):
-                kept = (given for one in call.scope.inside(loop) for given in _added(one))
-                return any(isinstance(inner, ast.Name) and inner.id == row for one in kept for inner in _whole(one))
-    return False
-
-
-def _added(node: ast.AST) -> list[ast.expr]:
-    """Return what is added to a container: `rows.append(row)`, `rows[key] = row`."""
-    match node:
-        case ast.Call(func=ast.Attribute(attr="append" | "add" | "appendleft"), args=given):
-            return given
-        case ast.Assign(targets=[ast.Subscript()], value=value):
-            return [value]
-    return []
-
-
-def _whole(node: ast.expr) -> list[ast.expr]:
-    """Return what is kept as it is, or copied."""
-    match node:
-        case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return parts
-        case ast.Call(func=ast.Attribute(attr="copy" | "to_dict" | "_asdict", value=whole)):
-            return [whole]
-        case ast.Call(func=ast.Name(id="dict" | "list" | "tuple"), args=[whole]):
-            return [whole]
-    return [node]
-
-
-def _to_records(call: Call, _death: Death) -> bool | Mapping[str, str]:
-    """Give the table, where a dict is made of each of its rows and it has a name to be asked twice."""
-    match call.node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=table)), args=[ast.Constant(value="records")], keywords=[]):
-            return {"records": table}
-        case ast.Call(
-            func=ast.Attribute(value=ast.Name(id=table)),
-            args=[],
-            keywords=[ast.keyword(arg="orient", value=ast.Constant(value="records"))],
-        ):
-            return {"records": table}
-    return True
 
 
 def _to_series(call: Call, death: Death) -> bool:
@@ -167,32 +117,6 @@ WAYS = (
         _again_and_again,
     ),
     LesserWay(
-        ("pandas.DataFrame.to_dict", "pandas.DataFrame.to_records"),
-        "Write it with to_json, or take one row at a time",
-        "makes a Python object of each value, many times the size of the table.",
-        "{table}.to_json('rows.json', orient='records', lines=True)  # straight into a file\n\n"
-        "for row in {table}.itertuples(index=False):  # or one row at a time\n    ...",
-        Case(
-            _FRAME,
-            "for row in df.to_dict('records'):\n    send(row)",
-            becomes="for row in (dict(zip(df.columns, row)) for row in df.itertuples(index=False, name=None)):\n"
-            "    send(row)",
-        ),
-        _to_records,
-        one_by_one="(dict(zip({records}.columns, row)) for row in {records}.itertuples(index=False, name=None))",
-    ),
-    LesserWay(
-        ("pandas.DataFrame.iterrows", "pandas.DataFrame.itertuples"),
-        "Take whole columns, or the numbers of the rows: no list of rows",
-        "gives an object for each row, and all of them are kept.",
-        "mask = ({table}['a'] >= 10) & ({table}['b'] != {table}['c'])  # your own conditions, on whole columns\n"
-        "{to} = {table}[mask]  # these rows; or {table}.loc[labels], where a loop noted only their labels\n\n"
-        "for row in {table}.itertuples(index=False):  # or one row at a time, of which a number is kept\n    ...",
-        Case(_FRAME, "rows = [row for _, row in df.iterrows()]"),
-        _keeps_rows,
-        silent=(Case(_FRAME, "n = []\nfor i, row in df.iterrows():\n    n.append(row['a'])"),),
-    ),
-    LesserWay(
         tuple(f"pandas.{kind}.{name}" for kind in ("DataFrame", "Series") for name in ("astype", "map", "apply")),
         "Compare hashes or categories, not texts",
         "makes a text of each value, of some 50 bytes.",
@@ -226,17 +150,6 @@ WAYS = (
         "{to} = {owner}.agg(['count', 'mean', 'last'])\n\nfor key, part in {owner}:  # or one group at a time\n    ...",
         Case(_FRAME, "g = df.groupby('id')['x'].agg(list)"),
         _to_lists,
-    ),
-    LesserWay(
-        ("pandas.json_normalize",),
-        "Take of each record only the fields you need: max_level, record_path",
-        "makes a column of each field of each record, also of those whose names are data.",
-        "{to} = pd.DataFrame([(one['id'], one['price']) for one in {a0}], columns=['id', 'price'])\n\n"
-        "{to} = pd.json_normalize({a0}, max_level=0)  # inner dicts stay dicts; lists: record_path='items'\n\n"
-        "# where keys are data, as names of users: a row for each key in place of a column, the long form\n"
-        "rows = ((one['id'], key, value) for one in {a0} for key, value in one['inner'].items())\n"
-        "long = pd.DataFrame(rows, columns=['id', 'key', 'value'])",
-        Case(_FRAME, "t = pd.json_normalize(docs)"),
     ),
     LesserWay(
         tuple(f"pandas.DataFrame.{name}" for name in ("to_html", "to_string", "to_markdown", "to_latex")),
@@ -298,18 +211,6 @@ GENERAL = (
         "{to} = pd.concat({parts})\ndel {parts}",
         Case("import pandas as pd", "df = pd.concat(frames)", says=("df = pd.concat(frames)", "frames.append(part[")),
         lambda call, _death: {"parts": parts if (parts := names(call)["a0"]).isidentifier() else "parts"},
-    ),
-    LesserWay(
-        ("pandas.DataFrame", "pandas.DataFrame.from_dict", "pandas.DataFrame.from_records"),
-        "Give it a list or an array for each column: float32, no dict or row of objects",
-        "copies all of it beside what it is given, and goes through Python objects of some 50 bytes each.",
-        "from array import array\n\ncolumns = {{'id': array('q'), 'value': array('f')}}  # filled in place of {a0}\n"
-        "{to} = pd.DataFrame({{name: np.asarray(one) for name, one in columns.items()}})  # 4 and 8 bytes a value\n\n"
-        "# of a dict of dicts: a row for each pair that there is, or a sparse matrix, no square of all with all\n"
-        "pairs = pd.Series({{(a, b): x for a, row in {a0}.items() for b, x in row.items() if x}}, dtype='float32')",
-        Case("import pandas as pd", "df = pd.DataFrame(rows)"),
-        lambda call, _death: bool(call.node.args) and names(call)["a0"].isidentifier(),
-        silent=(Case("import pandas as pd", "df = pd.DataFrame({'a': x})"),),
     ),
     LesserWay(
         tuple(f"pandas.DataFrame.{name}" for name in _COPY),
