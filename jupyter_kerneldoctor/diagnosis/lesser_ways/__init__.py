@@ -5,84 +5,26 @@ An entry stands in the file of its field; `WAYS` has all of them. The first that
 know the library only, and are asked where nothing else is known.
 """
 
-from . import (
-    agents,
-    alignment,
-    all_at_once,
-    arrays,
-    drawings,
-    engines,
-    exact_numbers,
-    files,
-    forecasts,
-    generation,
-    graphs,
-    layers,
-    learning,
-    long_texts,
-    matrices,
-    models,
-    neighbours,
-    networks,
-    numerics,
-    pages,
-    pairs,
-    pictures,
-    row_objects,
-    sciences,
-    scores,
-    statistics,
-    tables,
-    tensors,
-    texts,
-    training,
-    wide_tables,
-)
+from collections.abc import Iterable
+from importlib import import_module
+
 from .libraries import LIBRARIES
-from .way import LesserWay, examples, first_running
+from .way import LesserWay, counterexamples, examples, first_running
 
-__all__ = ["GENERAL", "LIBRARIES", "WAYS", "LesserWay", "examples", "first_running"]
+__all__ = ["GENERAL", "LIBRARIES", "WAYS", "LesserWay", "counterexamples", "examples", "first_running"]
 
-WAYS = (
-    *neighbours.WAYS,
-    *pairs.WAYS,
-    *generation.WAYS,
-    *scores.WAYS,
-    *layers.WAYS,
-    *forecasts.WAYS,
-    *alignment.WAYS,
-    *all_at_once.WAYS,
-    *wide_tables.WAYS,
-    *pictures.WAYS,
-    *arrays.WAYS,
-    *numerics.WAYS,
-    *row_objects.WAYS,
-    *tables.WAYS,
-    *texts.WAYS,
-    *engines.WAYS,
-    *files.WAYS,
-    *pages.WAYS,
-    *matrices.WAYS,
-    *graphs.WAYS,
-    *drawings.WAYS,
-    *long_texts.WAYS,
-    *exact_numbers.WAYS,
-    *sciences.WAYS,
-    *statistics.WAYS,
-    *models.WAYS,
-    *networks.WAYS,
-    *agents.WAYS,
-    *learning.WAYS,
-    *tensors.WAYS,
-    *training.WAYS,
+_FIELDS = (
+    *("neighbours", "pairs", "generation", "scores", "layers", "forecasts", "alignment", "all_at_once", "wide_tables"),
+    *("pictures", "arrays", "numerics", "row_objects", "tables", "texts", "engines", "files", "pages", "matrices"),
+    *("graphs", "drawings", "long_texts", "exact_numbers", "sciences", "statistics", "models", "networks"),
+    *("agents", "learning", "tensors", "training"),
 )
-GENERAL = (
-    *matrices.GENERAL,
-    *files.GENERAL,
-    *row_objects.GENERAL,
-    *tables.GENERAL,
-    *arrays.GENERAL,
-    *pictures.GENERAL,
-    *pages.GENERAL,
-    *texts.GENERAL,
-)
+"""The files, in the order in which they are asked."""
+
+
+def _ways(kind: str, fields: Iterable[str]) -> tuple[LesserWay, ...]:
+    return tuple(way for field in fields for way in getattr(import_module(f".{field}", __name__), kind))
+
+
+WAYS = _ways("WAYS", _FIELDS)
+GENERAL = _ways("GENERAL", ("matrices", "files", "row_objects", "tables", "arrays", "pictures", "pages", "texts"))

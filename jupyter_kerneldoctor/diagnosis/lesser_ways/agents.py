@@ -99,7 +99,6 @@ WAYS = (
         "has a number for each pair of nodes, nearly all of them zero.",
         "A = torch.sparse_coo_tensor({a0}, torch.ones({of0}.shape[1]), (n, n))  # only the edges; n: the nodes\n"
         "y = torch.sparse.mm(A, x)",
-        Case("from torch_geometric.utils import to_dense_adj", "A = to_dense_adj(edge_index)"),
     ),
     LesserWay(
         ("xgboost.DMatrix", "xgboost.QuantileDMatrix", "lightgbm.Dataset", "catboost.Pool"),
@@ -108,7 +107,6 @@ WAYS = (
         "X32 = {of0}.astype('float32')  # half of it, before; then: del {a0}\n"
         "data = xgboost.QuantileDMatrix(X32, label=y, max_bin=256)  # one byte for a value, with tree_method='hist'\n"
         "# LightGBM: lightgbm.Dataset(X32, y, params={{'max_bin': 63}}, free_raw_data=True)",
-        Case("import xgboost as xgb", "d = xgb.DMatrix(X, label=y)"),
     ),
     LesserWay(
         (".predict",),

@@ -69,15 +69,13 @@ WAYS = (
         "    for row in rows:\n        pickle.dump(row, file)\n\nwith open('rows.pkl', 'rb') as file:\n"
         "    while file.peek(1):\n        row = pickle.load(file)  # one at a time\n\n"
         "x = np.load('x.npy', mmap_mode='r')  # an array, saved by np.save: nothing is read yet",
-        Case("import pickle", "rows = pickle.load(open('rows.pkl', 'rb'))"),
     ),
     LesserWay(
         ("joblib.load",),
         "Leave the arrays in their file: mmap_mode='r'",
         "reads all arrays of the file.",
         "{to} = joblib.load({a0}, mmap_mode='r')  # arrays are read as they are used; the file must not be compressed",
-        Case("import joblib", "m = joblib.load('m.joblib')"),
-        not_seen("mmap_mode", 1),
+        fits=not_seen("mmap_mode", 1),
     ),
     LesserWay(
         ("imageio.mimread", "imageio.v2.mimread", "imageio.volread", "skvideo.io.vread", "torchvision.io.read_video"),
@@ -85,7 +83,6 @@ WAYS = (
         "keeps all pictures of the film as numbers: a hundred times the size of the file.",
         "import imageio.v3 as iio\n\nfor i, frame in enumerate(iio.imiter({a0})):\n    if i % 10 == 0:  # every tenth\n"
         "        ...  # keep frame[::4, ::4], or what is measured in it",
-        Case("import imageio", "film = imageio.mimread('a.mp4')"),
     ),
     LesserWay(
         ("tifffile.imread", "skimage.io.imread", "tifffile.TiffFile"),
@@ -104,7 +101,7 @@ WAYS = (
         "# or without Python: !ffmpeg -i in.mp3 -ar 16000 -ac 1 out.wav",
         Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3')"),
         without("start_second", "duration"),
-        silent=(Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3', duration=9)"),),
+        silent=("a = AudioSegment.from_file('a.mp3', duration=9)",),
     ),
     LesserWay(
         (".execute", ".executemany", ".executescript"),
@@ -137,7 +134,6 @@ WAYS = (
         "keeps all sentences that it is given as lists, and a vector for each word.",
         "from gensim.models.word2vec import LineSentence\n\n"
         "{to} = {function}(LineSentence('sentences.txt'), min_count=5)  # a sentence in each line; rare words left out",
-        Case("from gensim.models import Word2Vec", "m = Word2Vec(list(s))"),
     ),
     LesserWay(
         ("pandas.DataFrame.to_csv", "pandas.DataFrame.to_json"),

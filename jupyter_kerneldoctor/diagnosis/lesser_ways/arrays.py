@@ -113,8 +113,7 @@ WAYS = (
         "reads the whole file.",
         "{to} = np.memmap({a0}, dtype='float32', mode='r')  # with your dtype and shape; nothing is read yet\n"
         "for at in range(0, len({to}), 1_000_000):\n    part = {to}[at : at + 1_000_000]",
-        Case("import numpy as np", "x = np.fromfile('raw.bin', 'f4')"),
-        not_seen("count", 2),
+        fits=not_seen("count", 2),
     ),
     LesserWay(
         tuple(f"numpy.{name}" for name in ("zeros", "empty", "eye", "identity")),
@@ -134,7 +133,6 @@ WAYS = (
         "Count only the bins that occur, or take fewer bins",
         "makes a number for each combination of bins, nearly all of them zero.",
         "found, counts = np.unique(np.floor(points / width), axis=0, return_counts=True)  # width of a bin",
-        Case("import numpy as np", "counts, _ = np.histogramdd(points, bins=edges)"),
     ),
     LesserWay(
         ("numpy.median", "numpy.nanmedian"),
@@ -152,7 +150,6 @@ WAYS = (
         "copies all numbers to sort them.",
         "sample = {of0}[::10]  # every tenth is enough for most\n\n# or exactly, some columns at a time, along axis 0\n"
         "parts = [{function}({of0}[:, at : at + 100], axis=0) for at in range(0, {of0}.shape[1], 100)]",
-        Case("import numpy as np", "q = np.median(X, axis=0)"),
     ),
     LesserWay(
         ("numpy.tile", "numpy.repeat"),
@@ -200,7 +197,6 @@ WAYS = (
         "makes a number for each combination of the indices behind the arrow, or on the way there.",
         "for at in range(0, len({a1}), 1000):\n    part = {function}({a0}, {of1}[at : at + 1000], ...)\n"
         "    ...  # keep what is needed of it; np.einsum: with optimize=True",
-        Case("import numpy as np", "K = np.einsum('ik,jk->ij', X, X)"),
     ),
     LesserWay(
         (".tolist",),
@@ -216,7 +212,6 @@ WAYS = (
         "Count only the numbers that occur: np.unique",
         "makes room for every number up to the largest.",
         "values, counts = np.unique({a0}, return_counts=True)",
-        Case("import numpy as np", "n = np.bincount(ids)"),
     ),
 )
 
@@ -245,7 +240,6 @@ GENERAL = (
         "copies all that it is given, which stays beside the result.",
         "{to} = np.empty((n, *first.shape), first.dtype)  # n: how many there will be; all like the first\n"
         "for i, item in enumerate(items):\n    {to}[i] = item  # in place of a list that is put together",
-        Case("import numpy as np", "X = np.array(rows)"),
     ),
     LesserWay(
         tuple(f"numpy.{name}" for name in _UFUNCS),
@@ -286,9 +280,9 @@ GENERAL = (
         Case("import numpy as np", "w = np.ones((rows, 1000))"),
         _may_be_halved,
         silent=(
-            Case("import numpy as np", "w = np.ones((300_000, 300_000))"),  # half of it fits no machine like this one
-            Case("import numpy as np", "w = np.zeros((rows, 1000), 'uint8')"),
-            Case("import numpy as np", "i = np.arange(n)"),
+            "w = np.ones((300_000, 300_000))",  # half of it fits no machine like this one
+            "w = np.zeros((rows, 1000), 'uint8')",
+            "i = np.arange(n)",
         ),
     ),
 )

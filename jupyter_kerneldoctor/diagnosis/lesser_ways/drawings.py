@@ -53,7 +53,7 @@ WAYS = (
         "{function}({a0}, max_depth=3)  # with your other arguments; print({of0}.get_n_leaves())",
         Case("from sklearn.tree import plot_tree", "plot_tree(model)"),
         without("max_depth"),
-        silent=(Case("from sklearn.tree import plot_tree", "plot_tree(model, max_depth=2)"),),
+        silent=("plot_tree(model, max_depth=2)",),
     ),
     LesserWay(
         (".to_jshtml", ".to_html5_video"),
@@ -77,7 +77,6 @@ WAYS = (
         "is given all frames at once.",
         "import imageio.v2 as imageio\n\nwith imageio.get_writer({a0}, mode='I') as writer:\n"
         "    for at in range(n_frames):\n        writer.append_data(draw(at)[::2, ::2])  # half as wide and high",
-        Case("import imageio", "imageio.mimsave('a.gif', frames)"),
     ),
     LesserWay(
         (".to_soundarray", ".iter_frames"),
@@ -118,9 +117,9 @@ WAYS = (
         Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=65536)"),
         _has_many_levels,
         silent=(
-            Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=32)"),
-            Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=img.levels)"),
-            Case("from skimage.feature import graycomatrix", "g = graycomatrix(img, [1], [0], levels=None)"),
+            "g = graycomatrix(img, [1], [0], levels=32)",
+            "g = graycomatrix(img, [1], [0], levels=img.levels)",
+            "g = graycomatrix(img, [1], [0], levels=None)",
         ),
     ),
     LesserWay(
@@ -130,7 +129,7 @@ WAYS = (
         "vertices, faces, normals, values = {function}({a0}, step_size=4)  # a sixteenth of the faces",
         Case("from skimage.measure import marching_cubes", "m = marching_cubes(v)"),
         without("step_size"),
-        silent=(Case("from skimage.measure import marching_cubes", "m = marching_cubes(v, step_size=4)"),),
+        silent=("m = marching_cubes(v, step_size=4)",),
     ),
     LesserWay(
         ("scipy.ndimage.distance_transform_edt",),
@@ -138,6 +137,5 @@ WAYS = (
         "makes a number of eight bytes, and the place of the nearest in each dimension, for each dot.",
         "import cv2\n\n{to} = cv2.distanceTransform({of0}.astype('uint8'), cv2.DIST_L2, 5)  # not quite exact\n"
         "# where there are three dimensions: scipy.ndimage.distance_transform_cdt, another distance, four bytes",
-        Case("from scipy import ndimage", "d = ndimage.distance_transform_edt(m)"),
     ),
 )

@@ -50,7 +50,6 @@ WAYS = (
         "import numpy as np\nimport sympy\n\n"
         "f = sympy.lambdify((x, y), {a0}, 'numpy')  # numbers in place of terms; no expand before\n"
         "values = f(np.linspace(0, 1, 1000), 2.0)",
-        Case("import sympy", "e = sympy.expand((x + y) ** 900)"),
     ),
     LesserWay(
         ("builtins.list", "builtins.set", "builtins.tuple", "builtins.frozenset"),
@@ -60,7 +59,7 @@ WAYS = (
         "left = np.ones({count}, dtype=bool)  # numbers that are taken out: left[n] = False, a byte for each",
         Case("s = set(range(10**9))", says=("s = range(10**9)", "np.ones(10**9, dtype=bool)")),
         _of_a_range,
-        silent=(Case("s = list(range(9))"),),
+        silent=("s = list(range(9))",),
     ),
     LesserWay(
         ("builtins.sum",),
@@ -70,6 +69,6 @@ WAYS = (
         "    ...  # one after the other; list(chain.from_iterable({a0})) copies each once",
         Case("flat = sum(lists, [])"),
         lambda call, _death: isinstance(call.argument("start", 1), ast.List),
-        silent=(Case("n = sum(numbers, 0)"),),
+        silent=("n = sum(numbers, 0)",),
     ),
 )

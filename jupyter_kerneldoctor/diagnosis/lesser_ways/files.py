@@ -106,14 +106,12 @@ WAYS = (
         "reads every column.",
         "{to}.to_parquet('table.parquet')  # once, where there is room for it\n"
         "{to} = pd.read_parquet('table.parquet', columns=['the columns', 'you need'])",
-        Case("import pandas as pd", "df = pd.read_pickle('a.pkl')"),
     ),
     LesserWay(
         ("json.dumps", "json.dump", "yaml.dump", "yaml.safe_dump"),
         "Write one record at a time, a line for each",
         "makes one text of everything.",
         "with open('out.jsonl', 'w') as file:\n    for one in {a0}:\n        file.write(json.dumps(one) + '\\n')",
-        Case("import json", "text = json.dumps(rows)"),
     ),
     LesserWay(
         ("pandas.read_excel", "openpyxl.load_workbook"),
@@ -129,14 +127,12 @@ WAYS = (
         "Take one element at a time: iterparse",
         "makes an object of each element, ten times the size of the file.",
         "for event, element in ElementTree.iterparse({a0}):\n    ...\n    element.clear()",
-        Case("from xml.etree import ElementTree", "tree = ElementTree.parse('a.xml')"),
     ),
     LesserWay(
         ("numpy.genfromtxt", "numpy.loadtxt"),
         "Read the numbers with pandas, as float32",
         "takes many times the size of the file while it reads.",
         "data = pd.read_csv({a0}, header=None, dtype='float32').to_numpy()  # sep=r'\\s+' for columns by blanks",
-        Case("import numpy as np", "data = np.loadtxt('a.txt')"),
     ),
     LesserWay(
         (".fetchall",),
@@ -202,7 +198,6 @@ WAYS = (
         "unpacks everything at once, beside the packed bytes.",
         "import gzip, shutil\n\nwith gzip.open('data.gz') as packed, open('data', 'wb') as file:\n"
         "    shutil.copyfileobj(packed, file)  # or: for line in packed",
-        Case("import gzip", "raw = gzip.decompress(data)"),
     ),
     LesserWay(
         (".map", ".starmap", ".imap", ".imap_unordered", ".map_async"),
@@ -221,7 +216,6 @@ WAYS = (
         "keeps all that the server sends.",
         "with requests.get({a0}, stream=True) as response, open('download', 'wb') as file:\n"
         "    for part in response.iter_content(1 << 20):\n        file.write(part)",
-        Case("import requests", "body = requests.get(url).content"),
     ),
     LesserWay(
         (".()",),

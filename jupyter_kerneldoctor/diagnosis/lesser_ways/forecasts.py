@@ -26,7 +26,7 @@ WAYS = (
         "result = smf.ols('y ~ x - 1', df).fit()  # for several groups at once: linearmodels' AbsorbingLS",
         Case("import statsmodels.formula.api as smf", "m = smf.ols('y ~ x + C(shop)', df)"),
         _has_categories,
-        silent=(Case("import statsmodels.formula.api as smf", "m = smf.ols('y ~ x', df)"),),
+        silent=("m = smf.ols('y ~ x', df)",),
     ),
     LesserWay(
         (".predict",),
@@ -61,11 +61,7 @@ WAYS = (
         lambda call, death: (
             call.argument("times", 1) is None and any(made(one)(call, death) for one in ("lifelines", "sksurv"))
         ),
-        silent=(
-            Case(
-                "from lifelines import CoxPHFitter\nc = CoxPHFitter()", "c.predict_survival_function(df, times=[1, 2])"
-            ),
-        ),
+        silent=("c.predict_survival_function(df, times=[1, 2])",),
     ),
     LesserWay(
         (".fit_transform", ".transform"),
@@ -88,18 +84,14 @@ WAYS = (
         "{to} = {function}({a0}, default_fc_parameters=MinimalFCParameters(), n_jobs=2)  # and your column_id, y",
         Case("from tsfresh import extract_features", "X = extract_features(df)"),
         without("default_fc_parameters", "kind_to_fc_parameters"),
-        silent=(Case("from tsfresh import extract_features", "X = extract_features(df, default_fc_parameters=p)"),),
+        silent=("X = extract_features(df, default_fc_parameters=p)",),
     ),
     LesserWay(
         ("tsfresh.utilities.dataframe_functions.roll_time_series",),
         "Roll shorter windows, further apart: max_timeshift, rolling_direction",
         "writes each row once for each window that it is in.",
         "{to} = {function}({a0}, column_id='id', column_sort='time', max_timeshift=50, rolling_direction=10)",
-        Case(
-            "from tsfresh.utilities.dataframe_functions import roll_time_series",
-            "w = roll_time_series(df, column_id='id')",
-        ),
-        without("max_timeshift"),
+        fits=without("max_timeshift"),
     ),
     LesserWay(
         (".fit_transform", ".transform"),

@@ -55,12 +55,7 @@ WAYS = (
             says=("m.compute_transition_scores(out.sequences, out.scores", "without output_scores"),
         ),
         _keeps_scores,
-        silent=(
-            Case(
-                _LANGUAGE,
-                "kept = []\nfor ids in mails:\n    kept.append(m.generate(ids, output_scores=False))",
-            ),
-        ),
+        silent=("kept = []\nfor ids in mails:\n    kept.append(m.generate(ids, output_scores=False))",),
     ),
     LesserWay(
         (".()",),
@@ -91,7 +86,7 @@ WAYS = (
         "vectors = out.last_hidden_state.mean(1)  # of each text; of another layer: keep that one alone",
         Case(_TRANSFORMERS, "out = m(**batch, output_hidden_states=True)"),
         _asks_for_layers,
-        silent=(Case(_TRANSFORMERS, "out = m(**batch)"),),
+        silent=("out = m(**batch)",),
     ),
     LesserWay(
         (".encode",),
@@ -123,7 +118,6 @@ WAYS = (
         "from datasets import Dataset\n\ndef rows():\n"
         "    for row in source:  # read where it is needed, not from a list\n"
         "        yield {{'text': row}}\n\n{to} = Dataset.from_generator(rows)  # kept in a file",
-        Case("from datasets import Dataset", "ds = Dataset.from_list(rows)"),
     ),
     LesserWay(
         ("datasets.load_dataset", "datasets.load_from_disk", ".map", ".filter", ".sort"),
@@ -132,7 +126,7 @@ WAYS = (
         "{to} = {function}({a0}, keep_in_memory=False)  # with your other arguments: it is read as it is used",
         Case("import datasets", "ds = datasets.load_dataset('a', keep_in_memory=True)"),
         both(given(True, "keep_in_memory"), lambda _call, death: death.code.imports("datasets")),
-        silent=(Case("import datasets", "ds = datasets.load_dataset('a')"),),
+        silent=("ds = datasets.load_dataset('a')",),
     ),
     LesserWay(
         (".map",),
@@ -141,7 +135,7 @@ WAYS = (
         "ds = {owner}.map({a0}, writer_batch_size=50)  # with your other arguments; batched: batch_size=50, too",
         Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(spectrum)"),
         both(made("datasets"), without("writer_batch_size", "batch_size")),
-        silent=(Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(f, writer_batch_size=50)"),),
+        silent=("ds = ds.map(f, writer_batch_size=50)",),
     ),
     LesserWay(
         (".add",),

@@ -13,7 +13,6 @@ WAYS = (
         "works out the length of the way between each pair of nodes.",
         "few = {of0}.subgraph(sorted({a0}, key={of0}.degree, reverse=True)[:500])  # the 500 nodes with most edges\n"
         "{to} = nx.spring_layout(few, iterations=50)  # knows edges only",
-        Case(_NX, "p = nx.kamada_kawai_layout(G)"),
     ),
     LesserWay(
         (
@@ -26,7 +25,7 @@ WAYS = (
         "near = nx.ego_graph({a0}, node, radius=2)  # or the same call on what is around one node",
         Case(_NX, "s = nx.simrank_similarity(G)"),
         without("source", "target", "nodeA", 1),
-        silent=(Case(_NX, "s = nx.simrank_similarity(G, source=1)"),),
+        silent=("s = nx.simrank_similarity(G, source=1)",),
     ),
     LesserWay(
         ("networkx.laplacian_spectrum", "networkx.adjacency_spectrum", "networkx.normalized_laplacian_spectrum"),
@@ -35,7 +34,6 @@ WAYS = (
         "from scipy.sparse.linalg import eigsh\n\n"
         "L = nx.laplacian_matrix({a0}).astype(float)  # sparse; or nx.adjacency_matrix\n"
         "{to} = eigsh(L, k=10, return_eigenvectors=False)  # the ten largest",
-        Case(_NX, "v = nx.laplacian_spectrum(G)"),
     ),
     LesserWay(
         (
@@ -48,7 +46,6 @@ WAYS = (
         "few = {of0}.subgraph([n for n in {a0} if {of0}.degree(n) < 500])  # who has very many links says little\n\n"
         "B = bipartite.biadjacency_matrix({a0}, nodes, dtype='int32')  # or sparse: how many links two nodes share\n"
         "shared = B @ B.T",
-        Case(_NX, "L = nx.line_graph(G)"),
     ),
     LesserWay(
         tuple(
@@ -65,7 +62,7 @@ WAYS = (
         "best = heapq.nlargest(1000, nx.jaccard_coefficient({a0}, pairs), key=lambda one: one[2])  # with your score",
         Case(_NX, "s = list(nx.jaccard_coefficient(G))"),
         lambda call, death: len(call.node.args) == 1 and is_gathered(call, death),
-        silent=(Case(_NX, "s = list(nx.jaccard_coefficient(G, pairs))"),),
+        silent=("s = list(nx.jaccard_coefficient(G, pairs))",),
     ),
     LesserWay(
         ("networkx.draw", "networkx.draw_networkx", "networkx.draw_networkx_edges", "networkx.draw_spring"),
@@ -75,6 +72,6 @@ WAYS = (
         "nx.draw_networkx(few, arrows=False, with_labels=False, node_size=5, width=0.2)  # all edges in one collection",
         Case(_NX, "nx.draw(G)"),
         lambda call, death: not given(False, "arrows")(call, death),
-        silent=(Case(_NX, "nx.draw_networkx_edges(G, pos, arrows=False)"),),
+        silent=("nx.draw_networkx_edges(G, pos, arrows=False)",),
     ),
 )

@@ -47,7 +47,7 @@ WAYS = (
         "model.fit({to}.batch(128).prefetch(1))",
         Case("import tensorflow_datasets as tfds", "d = tfds.load('a', batch_size=-1)"),
         lambda call, _death: (size := call.argument("batch_size")) is not None and call.scope.segment(size) == "-1",
-        silent=(Case("import tensorflow_datasets as tfds", "d = tfds.load('a')"),),
+        silent=("d = tfds.load('a')",),
     ),
     LesserWay(
         (".as_numpy_iterator",),
@@ -63,14 +63,12 @@ WAYS = (
         "Multiply it as it is: tf.sparse.sparse_dense_matmul",
         "writes all zeros, too.",
         "y = tf.sparse.sparse_dense_matmul({a0}, w)  # the sparse tensor as it is; sums: tf.sparse.reduce_sum",
-        Case("import tensorflow as tf", "d = tf.sparse.to_dense(s)"),
     ),
     LesserWay(
         ("tensorflow.tile", "tensorflow.meshgrid"),
         "Let it broadcast, without a copy: x[:, None]",
         "writes the same numbers again and again. Arithmetic repeats them by itself where a dimension is 1.",
         "y = x[:, None] + z[None]  # x: {a0}; nothing is repeated before, the sum alone is made",
-        Case("import tensorflow as tf", "g = tf.tile(row, [10**6, 1])"),
     ),
     LesserWay(
         (".repeat", "torch.tile"),
@@ -87,7 +85,6 @@ WAYS = (
         "makes all channels of all pictures at the new size.",
         "import torch.nn.functional as F\n\nfor maps in {a0}:  # one picture at a time\n"
         "    classes = F.interpolate(maps[None], ..., mode='bilinear').argmax(1).to(torch.uint8)  # a byte for a dot",
-        Case("import torch.nn.functional as F", "m = F.interpolate(logits, (4096, 4096))"),
     ),
     LesserWay(
         ("torch.kron", "torch.block_diag", "torch.diag_embed"),
@@ -96,7 +93,6 @@ WAYS = (
         "y = d[:, None] * x  # a diagonal matrix times x, with its diagonal d\n"
         "y = torch.bmm(blocks, x.view(len(blocks), -1, 1))  # blocks of one size, as (how many, n, n)\n"
         "Y = A @ X @ B.T  # is what kron(A, B) does to X, row by row",
-        Case("import torch", "K = torch.kron(A, B)"),
     ),
     LesserWay(
         ("torch.outer", "torch.ger"),
@@ -112,7 +108,6 @@ WAYS = (
         "U, S, V = torch.svd_lowrank({a0}, q=50)  # the 50 largest\n"
         "values, vectors = torch.lobpcg(A, k=10)  # of a symmetric, positive matrix, also a sparse one: eigenvectors\n"
         "U, S, Vh = torch.linalg.svd({a0}, full_matrices=False)  # all, but no more vectors than there are values",
-        Case("import torch", "U, S, V = torch.linalg.svd(X)"),
     ),
     LesserWay(
         (".()",),
@@ -133,7 +128,7 @@ WAYS = (
         "    ...  # a minute; torchaudio.load({a0}, frame_offset=at, num_frames=60 * rate)",
         Case("import soundfile as sf", "x, rate = sf.read('a.wav')"),
         without("frames", "num_frames", "frame_offset", "start", 1),
-        silent=(Case("import soundfile as sf", "x, rate = sf.read('a.wav', frames=1000)"),),
+        silent=("x, rate = sf.read('a.wav', frames=1000)",),
     ),
     LesserWay(
         (".fit",),

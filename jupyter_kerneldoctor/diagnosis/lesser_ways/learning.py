@@ -102,12 +102,7 @@ WAYS = (
             says=("with profile(schedule=schedule)", "prof.step()"),
         ),
         _is_recorded,
-        silent=(
-            Case(
-                "import torch\nfrom torch.profiler import profile",
-                "with profile(schedule=few) as p:\n    for x in xs:\n        net(x).mean().backward()",
-            ),
-        ),
+        silent=("with profile(schedule=few) as p:\n    for x in xs:\n        net(x).mean().backward()",),
     ),
     LesserWay(
         (".generate",),
@@ -185,7 +180,6 @@ WAYS = (
         "hits = util.semantic_search(queries, corpus, top_k=10)  # in blocks; keeps ten of each\n\n"
         "for i, row in enumerate(corpus):  # or one row after the other\n"
         "    scores = corpus[i + 1:] @ row  # of those that follow",
-        Case("from sentence_transformers import util", "S = util.cos_sim(E, E)"),
     ),
     LesserWay(
         ("torch.nn.functional.unfold",),
@@ -193,6 +187,5 @@ WAYS = (
         "copies each pixel as often as a patch has pixels.",
         "out = torch.nn.functional.conv2d({a0}, weight)  # a sum over each patch; avg_pool2d for its mean\n\n"
         "for part in {of0}.split(1):  # or the patches of one picture at a time\n    patches = {function}(part, ...)",
-        Case("import torch.nn.functional as F", "p = F.unfold(x, 15)"),
     ),
 )

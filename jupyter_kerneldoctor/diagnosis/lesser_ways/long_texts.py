@@ -32,7 +32,7 @@ WAYS = (
         "    ...  # keep words of it, not `doc`",
         Case("import spacy\nnlp = spacy.load('en')", "doc = nlp(book)"),
         _of_a_whole_text,
-        silent=(Case("import spacy\nnlp = spacy.load('en')", "for t in texts:\n    n += len(nlp(t))"),),
+        silent=("for t in texts:\n    n += len(nlp(t))",),
     ),
     LesserWay(
         ("gensim.similarities.MatrixSimilarity", "gensim.matutils.corpus2dense"),
@@ -41,7 +41,6 @@ WAYS = (
         "from gensim.similarities import Similarity\n\n"
         "{to} = Similarity('index', {a0}, num_features=len(dictionary))  # in files; answers as the other does\n"
         "# as a matrix: gensim.matutils.corpus2csc(corpus), sparse, words x texts",
-        Case("from gensim.similarities import MatrixSimilarity", "i = MatrixSimilarity(corpus)"),
     ),
     LesserWay(
         ("gensim.models.Phrases", "gensim.models.phrases.Phrases"),
@@ -50,7 +49,7 @@ WAYS = (
         "{to} = {function}({a0}, min_count=10, max_vocab_size=2_000_000).freeze()  # keeps only the phrases then",
         Case("from gensim.models import Phrases", "p = Phrases(s)"),
         without("max_vocab_size"),
-        silent=(Case("from gensim.models import Phrases", "p = Phrases(s, max_vocab_size=10**6)"),),
+        silent=("p = Phrases(s, max_vocab_size=10**6)",),
     ),
     LesserWay(
         ("nltk.ngrams", "nltk.bigrams", "nltk.trigrams", "nltk.everygrams", "nltk.util.ngrams", "nltk.skipgrams"),
@@ -71,7 +70,6 @@ WAYS = (
         "from collections import Counter\n\n"
         "often = {{word for word, n in Counter({a0}).items() if n >= 20}}  # pairs may span a gap then\n"
         "{to} = {function}([word for word in {a0} if word in often])",
-        Case("from nltk.collocations import BigramCollocationFinder", "f = BigramCollocationFinder.from_words(words)"),
     ),
     LesserWay(
         (
@@ -86,7 +84,6 @@ WAYS = (
         "# in a terminal: diff -u old.txt new.txt > changes.txt\n\n"
         "known = {{hash(line) for line in open('old.txt')}}  # or only what is new, line by line\n"
         "new = [line for line in open('new.txt') if hash(line) not in known]",
-        Case("import difflib", "d = list(difflib.ndiff(a, b))"),
     ),
     LesserWay(
         ("yaml.safe_load", "yaml.load", "yaml.full_load", "yaml.unsafe_load"),
@@ -94,7 +91,6 @@ WAYS = (
         "makes objects of each sign of the text first, many times its size.",
         "for document in yaml.load_all(open(path), Loader=yaml.CSafeLoader):  # parts that `---` separates\n    ...\n\n"
         "rows = map(json.loads, open('data.jsonl'))  # better: a record in each line, for numbers a table",
-        Case("import yaml", "d = yaml.safe_load(open('a.yml'))"),
     ),
     LesserWay(
         (*("xml.etree.ElementTree.fromstring", "xml.etree.ElementTree.XML", "lxml.etree.fromstring"),),
@@ -102,7 +98,6 @@ WAYS = (
         "makes an object of each element, beside the text.",
         "from xml.etree import ElementTree\n\nfor event, element in ElementTree.iterparse(path):  # the file itself\n"
         "    if element.tag == 'item':  # with your tag\n        ...  # use it\n        element.clear()",
-        Case("from xml.etree import ElementTree", "r = ElementTree.fromstring(text)"),
     ),
     LesserWay(
         ("struct.unpack",),
@@ -111,7 +106,7 @@ WAYS = (
         "{to} = np.frombuffer({a1}, dtype='<f4')  # no copy: with the type that your format says",
         Case("import struct", "x = struct.unpack(f'{n}f', data)"),
         _numbers,
-        silent=(Case("import struct", "x = struct.unpack('<I', data)"),),
+        silent=("x = struct.unpack('<I', data)",),
     ),
     LesserWay(
         ("base64.b64encode", "base64.b64decode", "base64.encodebytes", "base64.decodebytes"),
@@ -119,7 +114,6 @@ WAYS = (
         "makes another text beside what it is given.",
         "with open('data', 'rb') as file, open('data.b64', 'wb') as out:\n"
         "    base64.encode(file, out)  # line by line; base64.decode goes back",
-        Case("import base64", "t = base64.b64encode(data)"),
     ),
     LesserWay(
         ("zlib.compress", "gzip.compress", "bz2.compress", "lzma.compress"),
@@ -127,7 +121,6 @@ WAYS = (
         "makes the packed bytes in memory, beside all others.",
         "import gzip, shutil\n\nwith open('data', 'rb') as file, gzip.open('data.gz', 'wb') as packed:\n"
         "    shutil.copyfileobj(file, packed)",
-        Case("import gzip", "z = gzip.compress(data)"),
     ),
     LesserWay(
         ("camelot.read_pdf", "tabula.read_pdf"),
@@ -137,7 +130,7 @@ WAYS = (
         "    tables = {function}({a0}, pages=f'{{first}}-{{first + 9}}')\n    ...  # write them to a file",
         Case("import camelot", "t = camelot.read_pdf('a.pdf', pages='all')"),
         given("all", "pages", 1),
-        silent=(Case("import camelot", "t = camelot.read_pdf('a.pdf', pages='1-9')"),),
+        silent=("t = camelot.read_pdf('a.pdf', pages='1-9')",),
     ),
     LesserWay(
         (".extract_text", ".extract_words", ".extract_table", ".extract_tables"),
@@ -155,11 +148,6 @@ WAYS = (
                 word in call.scope.segment(loop) for loop in call.scope.loops_around(call.node) for word in _FREES
             )
         ),
-        silent=(
-            Case(
-                "import pdfplumber\npdf = pdfplumber.open('a.pdf')",
-                "for page in pdf.pages:\n    t = page.extract_text()\n    page.close()",
-            ),
-        ),
+        silent=("for page in pdf.pages:\n    t = page.extract_text()\n    page.close()",),
     ),
 )

@@ -15,7 +15,6 @@ WAYS = (
         "y = ifft(fft(c) * fft(x)).real  # circulant(c) @ x; its equations: scipy.linalg.solve_circulant(c, b)\n"
         "y = np.convolve(h, x)  # convolution_matrix(h, n) @ x\ny = fft(x)  # dft(n) @ x\n"
         "H = np.lib.stride_tricks.sliding_window_view(series, 500)  # hankel: a view",
-        Case("from scipy.linalg import circulant", "C = circulant(c)"),
     ),
     LesserWay(
         ("scipy.linalg.qr",),
@@ -25,7 +24,7 @@ WAYS = (
         "R = qr({a0}, mode='r')[0]  # without Q",
         Case("from scipy.linalg import qr", "Q, R = qr(X)"),
         not_seen("mode", 3),
-        silent=(Case("from scipy.linalg import qr", "Q, R = qr(X, mode='economic')"),),
+        silent=("Q, R = qr(X, mode='economic')",),
     ),
     LesserWay(
         ("scipy.linalg.expm",),
@@ -41,7 +40,6 @@ WAYS = (
         "makes a column for each power: as many as there are rows where no number is given.",
         "y = np.polynomial.polynomial.polyval(x, coefficients)  # x: {a0}; no matrix\n"
         "fit = np.polynomial.Polynomial.fit(x, y, deg=3)  # finds them, with four columns",
-        Case(_NP, "V = np.vander(x)"),
     ),
     LesserWay(
         ("numpy.indices",),
@@ -51,7 +49,7 @@ WAYS = (
         "distance = np.hypot(rows - r, columns - c)  # arithmetic repeats them by itself",
         Case(_NP, "y, x = np.indices((9000, 9000))"),
         lambda call, death: not given(True, "sparse")(call, death),
-        silent=(Case(_NP, "y, x = np.indices((9000, 9000), sparse=True)"),),
+        silent=("y, x = np.indices((9000, 9000), sparse=True)",),
     ),
     LesserWay(
         ("numpy.unpackbits",),
@@ -60,7 +58,6 @@ WAYS = (
         "ones = np.array([bin(i).count('1') for i in range(256)], dtype='uint8')\n"
         "counts = ones[{a0}].sum(axis=-1)  # how many bits are set; NumPy 2: np.bitwise_count({a0})\n"
         "different = ones[np.bitwise_xor(a, b)].sum(axis=-1)  # between two rows of packed bits",
-        Case(_NP, "b = np.unpackbits(packed, axis=1)"),
     ),
     LesserWay(
         ("numpy.unique",),
@@ -71,15 +68,14 @@ WAYS = (
         "_, first = np.unique(keys, return_index=True)\n{to} = {of0}[first]  # each different row once",
         Case(_NP, "u = np.unique(X, axis=0)"),
         given(0, "axis", 4),
-        silent=(Case(_NP, "u = np.unique(X)"),),
+        silent=("u = np.unique(X)",),
     ),
     LesserWay(
         tuple(f"scipy.ndimage.{name}" for name in ("map_coordinates", "zoom", "rotate", "shift", "affine_transform")),
         "Take the points between by lines, into float32: order=1, output='float32'",
         "makes a copy of eight bytes for each value first, for curves: `order=3`.",
         "{to} = {function}({a0}, ..., order=1, output='float32')  # with your other arguments; no copy before",
-        Case("from scipy import ndimage", "z = ndimage.zoom(v, 2)"),
-        without("order", "prefilter"),
+        fits=without("order", "prefilter"),
     ),
 )
 
@@ -90,8 +86,7 @@ GENERAL = (
         "makes another array as large as the whole for each dimension.",
         "dy = np.gradient({of0}.astype('float32'), axis=0)  # one direction\n"
         "slope = dy**2\ndel dy\nslope += np.gradient({of0}.astype('float32'), axis=1) ** 2",
-        Case(_NP, "dy, dx = np.gradient(z)"),
-        without("axis"),
+        fits=without("axis"),
     ),
     LesserWay(
         (".()",),

@@ -113,7 +113,6 @@ WAYS = (
         "copies all rows into the two parts, beside the table itself.",
         "train, test = train_test_split(np.arange(len({a0})), random_state=0)\n"
         "model.fit({of0}[train], ...)  # or delete what they were made of: del {a0}",
-        Case("from sklearn.model_selection import train_test_split", "a, b = train_test_split(X)"),
     ),
     LesserWay(
         (".fit_transform", ".transform", ".fit"),
@@ -198,7 +197,6 @@ WAYS = (
         "compares each row with all others.",
         "from sklearn.metrics import silhouette_score\n\n"
         "{to} = silhouette_score({a0}, {a1}, sample_size=5000, random_state=0)",
-        Case("from sklearn.metrics import silhouette_score", "s = silhouette_score(X, y)"),
     ),
     LesserWay(
         (".fit", ".fit_transform", ".fit_predict"),

@@ -6,10 +6,9 @@ from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
 from .conditions import both, given, made, of_many_rows, without
-from .way import LesserWay
+from .way import LesserWay, Test
 
 _MATRICES = 10
-_FITS = (".fit", ".fit_transform", ".fit_predict")
 _KERNEL_MACHINES = ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM")
 
 
@@ -29,45 +28,65 @@ def _of_many_columns(call: Call, death: Death) -> bool:
     return columns is None or columns * columns * 8 * _MATRICES >= (death.memory.missing_bytes or 0) // _MATRICES
 
 
+def _fit(
+    made_by: str,
+    title: str,
+    makes: str,
+    snippet: str,
+    told: Test | None = None,
+    *,
+    others: tuple[str, ...] = (),
+    given: str = "",
+    silent: str = "",
+    fits: Test = of_many_rows,
+) -> LesserWay:
+    """Return the entry of the models of sklearn that one of these classes makes, as `mixture.GaussianMixture`.
+
+    Its example makes one with what is `given`; a model that is given what is `silent` is well.
+    """
+    module, _, name = made_by.rpartition(".")
+    imported = f"from sklearn.{module} import {name}"
+    return LesserWay(
+        (".fit", ".fit_transform", ".fit_predict"),
+        title,
+        makes,
+        snippet,
+        Case(f"{imported}\nm = {name}({given})", "m.fit(X, y)"),
+        both(fits, made("sklearn", name, *others, told=told, parts=True)),
+        silent=(Case(imported, f"{name}({silent}).fit(X)"),) if silent else (),
+    )
+
+
 WAYS = (
-    LesserWay(
-        _FITS,
+    _fit(
+        "semi_supervised.LabelSpreading",
         "Spread labels to the nearest rows only: kernel='knn'",
         "makes a number for each pair of rows with `kernel='rbf'`.",
         "from sklearn.semi_supervised import LabelSpreading\n\n"
         "model = LabelSpreading(kernel='knn', n_neighbors=7).fit({a0}, {a1})  # seven numbers for each row",
-        Case("from sklearn.semi_supervised import LabelSpreading\nm = LabelSpreading()", "m.fit(X, y)"),
-        both(of_many_rows, made("sklearn", "LabelSpreading", told=without("kernel", 0), parts=True)),
-        silent=(Case("from sklearn.semi_supervised import LabelSpreading", "LabelSpreading(kernel='knn').fit(X, y)"),),
+        without("kernel", 0),
+        silent="kernel='knn'",
     ),
-    LesserWay(
-        _FITS,
+    _fit(
+        "manifold.SpectralEmbedding",
         "Draw the graph of the nearest rows only: affinity='nearest_neighbors'",
         "makes a number for each pair of rows with `affinity='rbf'`.",
         "from sklearn.manifold import SpectralEmbedding\n\n"
         "{to} = SpectralEmbedding(affinity='nearest_neighbors', n_neighbors=10).fit_transform({a0})",
-        Case(
-            "from sklearn.manifold import SpectralEmbedding\ns = SpectralEmbedding(affinity='rbf')",
-            "Z = s.fit_transform(X)",
-        ),
-        both(of_many_rows, made("sklearn", "SpectralEmbedding", told=given("rbf", "affinity"), parts=True)),
-        silent=(Case("from sklearn.manifold import SpectralEmbedding", "Z = SpectralEmbedding().fit_transform(X)"),),
+        given("rbf", "affinity"),
+        given="affinity='rbf'",
+        silent="n_components=3",
     ),
-    LesserWay(
-        _FITS,
+    _fit(
+        "neighbors.NeighborhoodComponentsAnalysis",
         "Learn the metric from a sample of the rows",
         "makes a number for each pair of rows in each step.",
         "few = np.random.default_rng(0).choice(len({a0}), 3000, replace=False)  # 3,000 rows\n"
         "model = NeighborhoodComponentsAnalysis().fit({of0}[few], {of1}[few])\n"
         "Z = model.transform({a0})  # of all rows",
-        Case(
-            "from sklearn.neighbors import NeighborhoodComponentsAnalysis\nn = NeighborhoodComponentsAnalysis()",
-            "n.fit(X, y)",
-        ),
-        both(of_many_rows, made("sklearn", "NeighborhoodComponentsAnalysis", parts=True)),
     ),
     LesserWay(
-        _FITS,
+        (".fit", ".fit_transform", ".fit_predict"),
         "Give your kernel to Nystroem: it compares all rows with some hundred",
         "asks its kernel for a number for each pair of rows, before it fits.",
         "from sklearn.kernel_approximation import Nystroem\nfrom sklearn.linear_model import SGDClassifier\n\n"
@@ -81,7 +100,7 @@ WAYS = (
         ),
     ),
     LesserWay(
-        _FITS,
+        (".fit", ".fit_predict"),
         "Scale the rows to length 1: the Euclidean distance has trees, cosine has none",
         "makes a number for each pair of rows: there is no tree for this metric.",
         "from sklearn.cluster import HDBSCAN\nfrom sklearn.preprocessing import normalize\n\n"
@@ -94,54 +113,38 @@ WAYS = (
         ),
         silent=(Case("from sklearn.cluster import HDBSCAN", "HDBSCAN(min_cluster_size=9).fit(X)"),),
     ),
-    LesserWay(
-        _FITS,
+    _fit(
+        "cluster.Birch",
         "Make fewer small clusters first: threshold; or leave them as they are: n_clusters=None",
         "joins its small clusters by a number for each pair of these; a small `threshold` makes very many.",
         "from sklearn.cluster import Birch\n\nmodel = Birch(threshold=1.0, n_clusters=None).fit({a0})\n"
         "print(len(model.subcluster_centers_))  # some thousand at most: a larger threshold makes fewer",
-        Case("from sklearn.cluster import Birch\nb = Birch(threshold=0.01)", "b.fit(X)"),
-        both(of_many_rows, made("sklearn", "Birch", told=without("n_clusters", 2), parts=True)),
-        silent=(Case("from sklearn.cluster import Birch", "Birch(n_clusters=None).fit(X)"),),
+        without("n_clusters", 2),
+        given="threshold=0.01",
+        silent="n_clusters=None",
     ),
-    LesserWay(
-        _FITS,
+    _fit(
+        "mixture.GaussianMixture",
         "Give each component a variance for each column only: covariance_type='diag'",
         "keeps a number for each pair of columns of each component with `covariance_type='full'`.",
         "from sklearn.mixture import GaussianMixture\n\n"
         "model = GaussianMixture(n_components=10, covariance_type='diag').fit({a0})  # with your n_components\n"
         "# or fewer columns before: PCA(n_components=50, svd_solver='randomized')",
-        Case("from sklearn.mixture import GaussianMixture\ng = GaussianMixture(50)", "g.fit(X)"),
-        both(
-            _of_many_columns,
-            made("sklearn", "GaussianMixture", "BayesianGaussianMixture", told=without("covariance_type"), parts=True),
-        ),
-        silent=(
-            Case("from sklearn.mixture import GaussianMixture", "GaussianMixture(9, covariance_type='diag').fit(X)"),
-        ),
+        without("covariance_type"),
+        others=("BayesianGaussianMixture",),
+        silent="9, covariance_type='diag'",
+        fits=_of_many_columns,
     ),
-    LesserWay(
-        _FITS,
+    _fit(
+        "covariance.LedoitWolf",
         "Take fewer columns before: PCA, or those that vary most",
         "makes a number for each pair of columns, and some matrices as large.",
         "from sklearn.decomposition import PCA\n\n"
         "few = PCA(n_components=100, svd_solver='randomized').fit_transform({a0})\nmodel.fit(few)  # 100 x 100 numbers",
-        Case("from sklearn.covariance import LedoitWolf\nc = LedoitWolf()", "c.fit(X)"),
-        both(
-            _of_many_columns,
-            made(
-                "sklearn",
-                *("EmpiricalCovariance", "LedoitWolf", "OAS", "ShrunkCovariance", "MinCovDet", "EllipticEnvelope"),
-                *("GraphicalLasso", "GraphicalLassoCV", "QuadraticDiscriminantAnalysis"),
-                *("ARDRegression", "LassoLars", "LassoLarsIC"),
-                parts=True,
-            ),
+        others=(
+            *("EmpiricalCovariance", "OAS", "ShrunkCovariance", "MinCovDet", "EllipticEnvelope", "GraphicalLasso"),
+            *("GraphicalLassoCV", "QuadraticDiscriminantAnalysis", "ARDRegression", "LassoLars", "LassoLarsIC"),
         ),
-        silent=(
-            Case(
-                "import numpy as np\nfrom sklearn.covariance import OAS\nX = np.ones((9_000_000, 4))",
-                "c = OAS().fit(X)",
-            ),
-        ),
+        fits=_of_many_columns,
     ),
 )

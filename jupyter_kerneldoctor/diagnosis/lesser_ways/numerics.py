@@ -23,7 +23,6 @@ WAYS = (
         "Let each point see its nearest only: neighbors=50",
         "makes a number for each pair of points.",
         "from scipy.interpolate import RBFInterpolator\n\n{to} = RBFInterpolator(points, values, neighbors=50)",
-        Case("from scipy.interpolate import Rbf", "f = Rbf(x, y, z)"),
     ),
     LesserWay(
         (".()",),
@@ -40,7 +39,6 @@ WAYS = (
         "Solve the small system of the columns",
         "makes more matrices as large as the whole.",
         "G = {of0}.T @ {a0}  # columns x columns only\nx = np.linalg.solve(G, {of0}.T @ b)  # some digits less exact",
-        Case("import numpy as np", "w = np.linalg.pinv(X) @ y"),
     ),
     LesserWay(
         ("librosa.stft", "librosa.feature.melspectrogram", "librosa.cqt", "librosa.load"),
@@ -48,7 +46,6 @@ WAYS = (
         "keeps all of the recording, and some numbers for each of its moments.",
         "import librosa\n\nfor start in range(0, seconds, 60):  # a minute at a time\n"
         "    part, rate = librosa.load(path, sr=16_000, offset=start, duration=60)\n    ...",
-        Case("import librosa", "y, sr = librosa.load('a.wav')"),
     ),
     LesserWay(
         ("scipy.io.wavfile.read",),
@@ -57,8 +54,7 @@ WAYS = (
         "rate, x = {function}({a0}, mmap=True)  # nothing is read yet\n"
         "for at in range(0, len(x), 60 * rate):\n"
         "    part = x[at : at + 60 * rate].astype('float32')  # a minute",
-        Case("from scipy.io import wavfile", "rate, x = wavfile.read(path)"),
-        not_seen("mmap", 1),
+        fits=not_seen("mmap", 1),
     ),
     LesserWay(
         ("scipy.io.loadmat",),
@@ -66,8 +62,7 @@ WAYS = (
         "reads all variables of the file.",
         "from scipy.io import loadmat, whosmat\n\nprint(whosmat({a0}))  # names and shapes, without reading\n"
         "{to} = loadmat({a0}, variable_names=['the name'])",
-        Case("from scipy.io import loadmat", "m = loadmat('a.mat')"),
-        not_seen("variable_names"),
+        fits=not_seen("variable_names"),
     ),
     LesserWay(
         ("numpy.triu_indices", "numpy.tril_indices"),
@@ -75,7 +70,6 @@ WAYS = (
         "writes two numbers of eight bytes for each pair.",
         "for i in range(len(x) - 1):\n    d = np.abs(x[i] - x[i + 1 :])  # one row with all that come after it\n"
         "    ...  # keep what is needed of it",
-        Case("import numpy as np", "i, j = np.triu_indices(60_000, 1)"),
     ),
     LesserWay(
         ("scipy.linalg.toeplitz",),
@@ -96,7 +90,6 @@ WAYS = (
         "from sklearn.cluster import HDBSCAN, MiniBatchKMeans\n\n"
         "labels = HDBSCAN(min_cluster_size=20).fit_predict({a0})\n"
         "groups = MiniBatchKMeans(n_clusters=1000).fit({a0}).cluster_centers_  # or link the centers of small groups",
-        Case("from scipy.cluster.hierarchy import linkage", "Z = linkage(X)"),
     ),
     LesserWay(
         ("numpy.kron", "scipy.linalg.block_diag"),
@@ -104,7 +97,6 @@ WAYS = (
         "makes a full matrix, nearly all of it zeros.",
         "from scipy import sparse\nfrom scipy.sparse.linalg import spsolve\n"
         'A = sparse.kron(sparse.csr_array({a0}), sparse.csr_array({a1}), format="csr")\nx = spsolve(A, b)',
-        Case("import numpy as np", "A = np.kron(L, I) + np.kron(I, L)"),
     ),
     LesserWay(
         tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("eig", "eigh", "eigvals")),
@@ -112,15 +104,13 @@ WAYS = (
         "makes all eigenvectors, and copies of the full matrix.",
         "from scipy.sparse.linalg import eigsh  # eigs, where it is not symmetric\n\n"
         "values, vectors = eigsh({a0}, k=10)  # the ten largest; a sparse matrix will do",
-        Case("import numpy as np", "v, w = np.linalg.eigh(L)"),
     ),
     LesserWay(
         ("scipy.stats.bootstrap", "scipy.stats.permutation_test", "scipy.stats.monte_carlo_test"),
         "Resample a few at a time: batch=100",
         "makes all resamples at once where no `batch` is given.",
         "{to} = {function}({a0}, ..., batch=100)  # with your other arguments",
-        Case("from scipy import stats", "ci = stats.bootstrap((x,), np.mean)"),
-        not_seen("batch"),
+        fits=not_seen("batch"),
     ),
     LesserWay(
         ("numpy.linalg.inv", "numpy.linalg.solve", "scipy.linalg.inv", "scipy.linalg.solve"),
@@ -128,14 +118,12 @@ WAYS = (
         "works on a full matrix and a copy of it.",
         "from scipy import sparse\nfrom scipy.sparse.linalg import spsolve\n\n"
         "A = sparse.csc_array(...)  # where nearly all is zero: from the start\nx = spsolve(A, b)",
-        Case("import numpy as np", "Ai = np.linalg.inv(A)"),
     ),
     LesserWay(
         tuple(f"scipy.signal.{name}" for name in ("convolve", "fftconvolve", "convolve2d")),
         "Convolve a block at a time: oaconvolve, float32",
         "works on transforms of all data at once.",
         "from scipy.signal import oaconvolve\n\n{to} = oaconvolve({of0}.astype('float32'), {a1})  # mode= as before",
-        Case("from scipy import signal", "y = signal.fftconvolve(x, h)"),
     ),
     LesserWay(
         tuple(f"{package}.fft.{name}" for package in ("numpy", "scipy") for name in ("fft", "fft2", "fftn")),
@@ -150,14 +138,12 @@ WAYS = (
         "Let the windows overlap less: noverlap",
         "gives a column for each step from window to window, and a step is `nperseg - noverlap`.",
         "# with your other arguments\n{to} = {function}({a0}, nperseg=512, noverlap=256)  # a column for 256 samples",
-        Case("from scipy import signal", "f, t, S = signal.spectrogram(x, noverlap=511)"),
     ),
     LesserWay(
         ("scipy.optimize.linprog", "scipy.optimize.milp", "scipy.optimize.lsq_linear"),
         "Give the constraints as a sparse matrix",
         "copies its matrices, zeros included.",
         "from scipy import sparse\n\nA = sparse.csr_array((values, (rows, columns)), shape=(m, n))  # as A_ub=, A_eq=",
-        Case("from scipy.optimize import linprog", "r = linprog(c, A_ub=A)"),
     ),
     LesserWay(
         ("numpy.outer", *(f"numpy.{name}.outer" for name in ("subtract", "add", "multiply", "minimum", "maximum"))),
@@ -175,7 +161,6 @@ WAYS = (
         "copies all of it into a larger array.",
         "print({of0}.shape)  # each side of each dimension grows: ((0, 0), (10, 10)) pads the second only\n"
         "# filters of scipy.ndimage pad by themselves: ndimage.uniform_filter(x, 5, mode='reflect')",
-        Case("import numpy as np", "y = np.pad(x, 9000)"),
     ),
     LesserWay(
         tuple(f"scipy.signal.{name}" for name in ("correlate", "correlate2d")),
@@ -192,6 +177,5 @@ WAYS = (
         "works out all points of the grid at once.",
         "from scipy.interpolate import LinearNDInterpolator\n\nf = LinearNDInterpolator({a0}, {a1})  # once\n"
         "rows = [f(X[at : at + 100], Y[at : at + 100]).astype('float32') for at in range(0, len(X), 100)]",
-        Case("from scipy.interpolate import griddata", "z = griddata(p, v, (X, Y))"),
     ),
 )

@@ -28,7 +28,6 @@ WAYS = (
         "from pdf2image import convert_from_path, pdfinfo_from_path\n\n"
         "for page in range(1, pdfinfo_from_path({a0})['Pages'] + 1):\n"
         "    [image] = convert_from_path({a0}, dpi=150, first_page=page, last_page=page)\n    ...",
-        Case("from pdf2image import convert_from_path", "p = convert_from_path(f, dpi=600)"),
     ),
     LesserWay(
         ("xml.dom.minidom.parse", "xml.dom.minidom.parseString", "xmltodict.parse"),
@@ -36,7 +35,6 @@ WAYS = (
         "makes objects of all elements, many times the size of the file.",
         "import xml.etree.ElementTree as ET\n\nfor event, element in ET.iterparse(path):\n"
         "    if element.tag == 'item':  # with your tag\n        ...  # use it\n        element.clear()",
-        Case("from xml.dom import minidom", "doc = minidom.parse('a.xml')"),
     ),
     LesserWay(
         ("osmnx.graph_from_place", "osmnx.graph_from_polygon"),
@@ -46,7 +44,7 @@ WAYS = (
         "# a district in place of a country; for a whole country read its .osm.pbf with pyrosm or osmium",
         Case("import osmnx as ox", "G = ox.graph_from_place('Germany')"),
         without("custom_filter"),
-        silent=(Case("import osmnx as ox", "G = ox.graph_from_place('Ulm', custom_filter=f)"),),
+        silent=("G = ox.graph_from_place('Ulm', custom_filter=f)",),
     ),
     LesserWay(
         (".add_edge",),

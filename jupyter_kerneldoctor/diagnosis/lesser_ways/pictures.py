@@ -88,7 +88,6 @@ WAYS = (
         "Keep the graph's matrix sparse: to_scipy_sparse_array",
         "makes a number for each pair of nodes.",
         "A = nx.to_scipy_sparse_array({a0})",
-        Case("import networkx as nx", "A = nx.to_numpy_array(G)"),
     ),
     LesserWay(
         ("skimage.util.view_as_windows", ".reshape"),
@@ -109,7 +108,6 @@ WAYS = (
         "Make the picture smaller, or keep less of each",
         "makes a picture of width x height x 3 bytes, each time.",
         "import cv2\n\nsmall = cv2.resize({a0}, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA)  # a sixteenth",
-        Case("import cv2", "big = cv2.resize(img, (40_000, 40_000))"),
     ),
     LesserWay(
         tuple(f"networkx.{name}" for name in _PAIRS),
@@ -119,7 +117,6 @@ WAYS = (
         "    ...  # keep only what is needed of it; `cutoff=3` looks no further\n\n"
         "# as numbers, a block of nodes at a time\nfrom scipy.sparse.csgraph import dijkstra\n"
         "part = dijkstra(nx.to_scipy_sparse_array({a0}), indices=range(1000), unweighted=True)",
-        Case("import networkx as nx", "d = dict(nx.all_pairs_shortest_path_length(G))"),
     ),
     LesserWay(
         tuple(f"networkx.{name}" for name in ("all_simple_paths", "find_cliques", "enumerate_all_cliques")),
@@ -136,7 +133,6 @@ WAYS = (
         "from scipy import sparse\nfrom scipy.sparse import csgraph\n\n"
         "A = sparse.coo_array((np.ones(len(start)), (start, end)), shape=(n, n)).tocsr()  # numbers of the nodes\n"
         "parts, labels = csgraph.connected_components(A)",
-        Case("import networkx as nx", "G = nx.from_pandas_edgelist(df)"),
     ),
     LesserWay(
         (".imshow", ".pcolormesh", ".pcolor", ".contourf", ".plot_surface", ".matshow"),

@@ -23,7 +23,6 @@ WAYS = (
         "reads all of the picture where it is compressed, scaled or asked for whole.",
         "with fits.open({a0}, memmap=True) as file:\n"
         "    part = file[0].section[0:1000, 0:1000]  # only these rows and columns are read",
-        Case("from astropy.io import fits", "d = fits.getdata('a.fits')"),
     ),
     LesserWay(
         (".ReadAsArray",),
@@ -33,7 +32,7 @@ WAYS = (
         "small = {owner}.ReadAsArray(buf_xsize=2000, buf_ysize=2000)  # or the whole, coarser",
         Case("from osgeo import gdal\nd = gdal.Open('a.tif')", "a = d.ReadAsArray()"),
         lambda call, _death: not call.node.args and not call.node.keywords,
-        silent=(Case("from osgeo import gdal\nd = gdal.Open('a.tif')", "a = d.ReadAsArray(0, 0, 512, 512)"),),
+        silent=("a = d.ReadAsArray(0, 0, 512, 512)",),
     ),
     LesserWay(
         ("scanpy.read_h5ad", "anndata.read_h5ad"),
@@ -41,8 +40,7 @@ WAYS = (
         "reads the counts of all cells.",
         "{to} = {function}({a0}, backed='r')  # rows are read as they are asked for\n"
         "few = {to}[{to}.obs['n_genes'] > 500].to_memory()  # then only the cells you need",
-        Case("import scanpy as sc", "a = sc.read_h5ad('a.h5ad')"),
-        not_seen("backed", 1),
+        fits=not_seen("backed", 1),
     ),
     LesserWay(
         ("laspy.read",),
@@ -51,7 +49,6 @@ WAYS = (
         "import laspy\n\nwith laspy.open({a0}) as file:\n    for points in file.chunk_iterator(1_000_000):\n"
         "        xyz = np.stack([points.x, points.y, points.z], axis=1)[::10]  # every tenth point\n"
         "        ...  # keep what you need of them",
-        Case("import laspy", "c = laspy.read('a.las')"),
     ),
     LesserWay(
         ("obspy.read",),
@@ -59,9 +56,8 @@ WAYS = (
         "reads the whole recording.",
         "t = obspy.UTCDateTime('2024-01-01')  # your first hour\n"
         "{to} = obspy.read({a0}, starttime=t, endtime=t + 3600)  # ObsPy: an hour; headonly=True shows what there is",
-        Case("import obspy", "st = obspy.read('*.mseed')"),
-        without("starttime", "headonly"),
-        silent=(Case("import obspy", "st = obspy.read('a.mseed', starttime=t, endtime=t + 9)"),),
+        fits=without("starttime", "headonly"),
+        silent=("st = obspy.read('a.mseed', starttime=t, endtime=t + 9)",),
     ),
     LesserWay(
         ("mne.io.read_raw_edf", "mne.io.read_raw_fif", "mne.io.read_raw_bdf"),
@@ -71,7 +67,7 @@ WAYS = (
         "{to}.pick(['EEG 001']).load_data().resample(100)  # with your channels",
         Case("import mne", "raw = mne.io.read_raw_fif('a.fif', preload=True)"),
         given(True, "preload"),
-        silent=(Case("import mne", "raw = mne.io.read_raw_fif('a.fif')"),),
+        silent=("raw = mne.io.read_raw_fif('a.fif')",),
     ),
     LesserWay(
         ("SimpleITK.ReadImage", "SimpleITK.GetArrayFromImage"),
@@ -80,7 +76,6 @@ WAYS = (
         "reader = sitk.ImageFileReader()\nreader.SetFileName(path)\nreader.ReadImageInformation()\n"
         "reader.SetExtractSize((*reader.GetSize()[:2], 10))  # ten slices\n"
         "part = sitk.GetArrayViewFromImage(reader.Execute())",
-        Case("import SimpleITK as sitk", "v = sitk.ReadImage('a.nii')"),
     ),
     LesserWay(
         ("scapy.all.rdpcap", "scapy.utils.rdpcap", "pyshark.FileCapture"),
@@ -88,7 +83,6 @@ WAYS = (
         "keeps an object of each packet, many times its size.",
         "from scapy.all import PcapReader\n\nwith PcapReader({a0}) as packets:\n    for packet in packets:\n"
         "        ...  # count it, or keep the fields that you need; pyshark: FileCapture(path, keep_packets=False)",
-        Case("from scapy.all import rdpcap", "p = rdpcap('a.pcap')"),
     ),
     LesserWay(
         ("Bio.SeqIO.to_dict",),
@@ -96,7 +90,6 @@ WAYS = (
         "keeps all sequences, each as an object.",
         "{to} = SeqIO.index('sequences.fasta', 'fasta')  # reads a sequence when it is asked for\n"
         "for record in SeqIO.parse('sequences.fasta', 'fasta'):  # or one after the other\n    ...",
-        Case("from Bio import SeqIO", "d = SeqIO.to_dict(SeqIO.parse(p, 'fasta'))"),
     ),
     LesserWay(
         ("h3.polygon_to_cells", "h3.geo_to_cells"),
@@ -106,7 +99,7 @@ WAYS = (
         "cells = h3.compact_cells(cells)  # and one cell in place of seven that fill it",
         Case("import h3", "c = h3.polygon_to_cells(area, 15)"),
         _of_fine_cells,
-        silent=(Case("import h3", "c = h3.polygon_to_cells(area, 6)"),),
+        silent=("c = h3.polygon_to_cells(area, 6)",),
     ),
     LesserWay(
         (".dissolve", ".unary_union", ".union_all", ".buffer"),

@@ -79,7 +79,7 @@ WAYS = (
             "r = cross_validate(model, X, y, return_estimator=True)",
         ),
         given(True, "return_estimator"),
-        silent=(Case("from sklearn.model_selection import cross_validate", "r = cross_validate(model, X, y)"),),
+        silent=("r = cross_validate(model, X, y)",),
     ),
     LesserWay(
         (
@@ -90,6 +90,5 @@ WAYS = (
         "predicts all rows once for each point of the grid: 100 points, for two columns 10,000.",
         "from sklearn.utils import shuffle\n\nsample = shuffle({a1}, n_samples=1000, random_state=0)  # 1,000 rows\n"
         "{function}({a0}, sample, features, grid_resolution=20)  # with your features",
-        Case("from sklearn.inspection import partial_dependence", "p = partial_dependence(model, X, [0, 1])"),
     ),
 )

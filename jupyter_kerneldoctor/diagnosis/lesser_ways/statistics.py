@@ -47,7 +47,6 @@ WAYS = (
         "tries all sets of items that are frequent enough: the lower the bound, the more by far.",
         "from mlxtend.frequent_patterns import fpgrowth\n\n"
         "{to} = fpgrowth({a0}, min_support=0.01, max_len=3, use_colnames=True)  # a sparse table of bool will do",
-        Case("from mlxtend.frequent_patterns import apriori", "f = apriori(df, 0.0001)"),
     ),
     LesserWay(
         (
@@ -75,15 +74,13 @@ WAYS = (
         "keeps each draw of each variable, and of all that is derived from them.",
         "trace = pm.sample(1000, chains=2)  # a thousand draws are enough for most\n"
         "# no pm.Deterministic for large arrays: they are kept for each draw; var_names=[...] when predicting",
-        Case("import pymc as pm", "t = pm.sample(100_000)"),
     ),
     LesserWay(
         ("scipy.integrate.solve_ivp",),
         "Keep fewer times: t_eval, a larger max_step",
         "keeps the state at each step, and a step is at most `max_step`.",
         "{to} = solve_ivp({a0}, span, y0, t_eval=np.linspace(*span, 1000))  # your arguments; no dense_output",
-        Case("from scipy.integrate import solve_ivp", "s = solve_ivp(f, (0, 9), y0)"),
-        not_seen("t_eval", 4),
+        fits=not_seen("t_eval", 4),
     ),
     LesserWay(
         ("numpy.random.choice", "numpy.random.permutation"),
@@ -102,14 +99,13 @@ WAYS = (
         "{to} = {function}({numbers}, k=k)  # a range takes no memory",
         Case("import random", "s = random.sample(list(range(n)), 10)", says=("random.sample(range(n), k=k)",)),
         _from_a_list,
-        silent=(Case("import random", "s = random.sample(list(words), 10)"),),
+        silent=("s = random.sample(list(words), 10)",),
     ),
     LesserWay(
         ("scipy.sparse.linalg.inv",),
         "Solve the equations: the inverse of a sparse matrix is full",
         "makes a matrix in which hardly anything is zero.",
         "from scipy.sparse.linalg import splu\n\nsolve = splu({of0}.tocsc()).solve  # once\nx = solve(b)  # for each b",
-        Case("from scipy.sparse.linalg import inv", "B = inv(A)"),
     ),
     LesserWay(
         ("scipy.sparse.linalg.eigsh", "scipy.sparse.linalg.eigs", "scipy.sparse.linalg.svds"),
@@ -118,6 +114,6 @@ WAYS = (
         "found = {function}({a0}, k=20, ncv=41)  # the largest twenty",
         Case("from scipy.sparse.linalg import eigsh", "v = eigsh(A, k=5000)"),
         _asks_for_many,
-        silent=(Case("from scipy.sparse.linalg import eigsh", "v = eigsh(A, k=6)"),),
+        silent=("v = eigsh(A, k=6)",),
     ),
 )

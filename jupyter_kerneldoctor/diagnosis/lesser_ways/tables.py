@@ -172,7 +172,6 @@ WAYS = (
         "Keep only the combinations that occur",
         "makes a row for each combination.",
         "occur = df.groupby(['a', 'b', 'c'], observed=True).size()  # those that there are",
-        Case("import pandas as pd", "i = pd.MultiIndex.from_product([a, b])"),
     ),
     LesserWay(
         (".astype", "pandas.DataFrame.to_numpy"),
@@ -189,7 +188,6 @@ WAYS = (
         "few = {of1}[['geometry', 'id']]\nparts = []\nfor at in range(0, len({a0}), 10_000):\n"
         "    part = gpd.sjoin({of0}.iloc[at : at + 10_000], few)\n"
         "    parts.append(part.groupby('id').size())  # only what you need of the pairs",
-        Case("import geopandas as gpd", "j = gpd.sjoin(a, b)"),
     ),
 )
 

@@ -138,7 +138,6 @@ WAYS = (
         "Compare some rows at a time",
         "makes the table of all pairs at once.",
         "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {of0}.split(1000)])",
-        Case("import torch", "d = torch.cdist(Q, X)"),
     ),
     LesserWay(
         (".()",),

@@ -161,7 +161,6 @@ WAYS = (
         "makes an object of each element. They refer to each other: as long as one tag is kept, all of its page is.",
         "{to} = BeautifulSoup({a0}, 'html.parser')\ntext = {to}.find('title').get_text()  # or str(tag), tag['href']\n"
         "{to}.decompose()  # the rest of the page can go",
-        Case("from bs4 import BeautifulSoup", "soup = BeautifulSoup(html)"),
     ),
     LesserWay(
         (".pipe",),
@@ -185,7 +184,6 @@ WAYS = (
         "Load the most frequent words only: limit=200_000",
         "loads a vector for each word, also for those that never occur.",
         "vectors = KeyedVectors.load_word2vec_format({a0}, binary=True, limit=200_000)  # the most frequent",
-        Case("from gensim.models import KeyedVectors", "v = KeyedVectors.load_word2vec_format('a')"),
     ),
     LesserWay(
         (".join",),
@@ -211,7 +209,6 @@ WAYS = (
         "def collate(rows):  # DataLoader(..., collate_fn=collate)\n"
         "    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)\n"
         "# or cut what is longer than nearly all: {a0} = [row[:512] for row in {a0}]",
-        Case("from torch.nn.utils.rnn import pad_sequence", "ids = pad_sequence(texts)"),
     ),
     LesserWay(
         tuple(f"{package}.pad_sequences" for package in _PADDERS),

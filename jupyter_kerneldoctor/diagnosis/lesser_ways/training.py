@@ -127,7 +127,6 @@ WAYS = (
         "Take the derivatives of each row by itself: vmap(jacrev)",
         _BY_EVERY_ROW,
         "from torch.func import jacrev, vmap\nJ = vmap(jacrev({a0}), chunk_size=64)({a1})  # rows x outputs x inputs",
-        Case("from torch.autograd.functional import jacobian", "J = jacobian(net, z)"),
     ),
     LesserWay(
         (".step",),
@@ -168,7 +167,6 @@ WAYS = (
         "Take the derivatives of each row by itself: vmap",
         _BY_EVERY_ROW,
         "J = jax.vmap({owner}({a0}))(rows)  # rows x outputs x inputs",
-        Case("import jax", "J = jax.jacrev(f)(xs)"),
     ),
     LesserWay(
         (".()",),

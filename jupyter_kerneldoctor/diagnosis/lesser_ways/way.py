@@ -61,18 +61,29 @@ class LesserWay(NamedTuple):
     makes: str
     """What is wrong with the call, as a sentence that follows it."""
     snippet: str
-    example: Case
-    """In which it is proposed, by its title; `says` is for what its test gives to the snippet."""
+    example: Case | None = None
+    """In which it is proposed, by its title; None: in a call of the first of its functions."""
     fits: Test = lambda _call, _death: True
     one_by_one: str = ""
     """What gives the same items one after the other: the edit where all that is done with them is go through them."""
-    silent: tuple[Case, ...] = ()
-    """In which it is not."""
+    silent: tuple[Case | str, ...] = ()
+    """In which it is not; a text is another last cell of its example."""
+
+    @property
+    def shown(self) -> Case:
+        """Its example."""
+        name = self.calls[0]
+        return self.example or Case(f"import {name.partition('.')[0]}", f"result = {name}(data)")
 
 
 def examples(ways: Iterable[LesserWay]) -> list[Case]:
     """Return the examples of entries. Each is answered by its own entry, not by another about the same call."""
-    return [way.example.saying(way.title) for way in ways]
+    return [way.shown.saying(way.title) for way in ways]
+
+
+def counterexamples(ways: Iterable[LesserWay]) -> list[Case]:
+    """Return the cases in which entries are not proposed."""
+    return [Case(*way.shown.cells[:-1], one) if isinstance(one, str) else one for way in ways for one in way.silent]
 
 
 def first_running(

@@ -102,9 +102,9 @@ WAYS = (
         Case(_FRAME, "c = df.rolling(50).corr()"),
         _of_windows,
         silent=(
-            Case(_FRAME, "c = df.rolling(50).corr(df['y'])"),
-            Case(_FRAME, "c = df.rolling(50).corr(other=df['y'])"),
-            Case(_FRAME, "c = df['x'].rolling(50).corr(df['y'])"),
+            "c = df.rolling(50).corr(df['y'])",
+            "c = df.rolling(50).corr(other=df['y'])",
+            "c = df['x'].rolling(50).corr(df['y'])",
         ),
     ),
     LesserWay(
@@ -126,7 +126,7 @@ WAYS = (
         "    ...  # send them; to_sql and to_json need no None",
         Case(_FRAME, "df = df.where(df.notna(), None)"),
         _to_none,
-        silent=(Case(_FRAME, "df = df.where(df > 0, 0)"), Case(_FRAME, "df = df.replace('a', 'b')")),
+        silent=("df = df.where(df > 0, 0)", "df = df.replace('a', 'b')"),
     ),
     LesserWay(
         ("pandas.Series.str.split", "pandas.Series.str.rsplit"),
@@ -136,7 +136,7 @@ WAYS = (
         "year = {column}.str.extract(r'(\\d{{4}})', expand=False)  # or just what you look for",
         Case(_FRAME, "wide = df['t'].str.split(',', expand=True)"),
         lambda call, death: given(True, "expand")(call, death) is True and call.argument("n", 1) is None,
-        silent=(Case(_FRAME, "wide = df['t'].str.split(',', n=1, expand=True)"),),
+        silent=("wide = df['t'].str.split(',', n=1, expand=True)",),
     ),
     LesserWay(
         ("pandas.DataFrame.to_sql",),
@@ -145,7 +145,7 @@ WAYS = (
         "{owner}.to_sql({a0}, con, chunksize=10_000)  # with your other arguments, but no method='multi'",
         Case(_FRAME, "df.to_sql('t', con)"),
         without("chunksize", 6),
-        silent=(Case(_FRAME, "df.to_sql('t', con, chunksize=500)"),),
+        silent=("df.to_sql('t', con, chunksize=500)",),
     ),
     LesserWay(
         (".strftime",),
@@ -165,10 +165,7 @@ WAYS = (
         "rows = {table}.groupby('id').indices  # or only the numbers of the rows: {table}.iloc[rows[key]]",
         Case(_FRAME, "parts = {k: g for k, g in df.groupby('id')}"),
         _keeps_groups,
-        silent=(
-            Case(_FRAME, "g = df.groupby('id')"),
-            Case(_FRAME, "means = {k: g['x'].mean() for k, g in df.groupby('id')}"),
-        ),
+        silent=("g = df.groupby('id')", "means = {k: g['x'].mean() for k, g in df.groupby('id')}"),
     ),
     LesserWay(
         ("pandas.read_xml",),
@@ -177,7 +174,7 @@ WAYS = (
         "{to} = pd.read_xml({a0}, iterparse={{'row': ['id', 'price']}})  # your element, and what you need of it",
         Case("import pandas as pd", "df = pd.read_xml('a.xml')"),
         without("iterparse"),
-        silent=(Case("import pandas as pd", "df = pd.read_xml('a.xml', iterparse={'row': ['id']})"),),
+        silent=("df = pd.read_xml('a.xml', iterparse={'row': ['id']})",),
     ),
     LesserWay(
         (".apply", ".map"),
@@ -197,7 +194,7 @@ WAYS = (
         "{to} = {table}[numbers].astype('float32')  # half of float64",
         Case(_FRAME, "df = df.astype(float)"),
         _to_float,
-        silent=(Case(_FRAME, "df = df.astype('float32')"),),
+        silent=("df = df.astype('float32')",),
     ),
     LesserWay(
         (

@@ -1,6 +1,6 @@
 from ...analysis.guilty_statement import keeps_what_grew
 from ...fix import Case, Death, Family, Fix, Proposals
-from ...lesser_ways import WAYS, examples, first_running
+from ...lesser_ways import WAYS, counterexamples, examples, first_running
 from ...place import guilty_place
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
@@ -48,7 +48,7 @@ class AskForLess(Fix):
         Case("from re import findall", "n = set(findall('a+', text))", says=("in re.finditer('a+', text)",)),
     ]
     SILENT = [
-        *(case for way in WAYS for case in way.silent),
+        *counterexamples(WAYS),
         Case("import numpy as np", "A = np.kron(L, I)\nbig = [0] * 10**10", line=2),
         Case("import subprocess", "subprocess.run(c)"),
         Case(_FRAME, "df.reindex(df.index[::2])"),

@@ -1,5 +1,5 @@
 from ...fix import Case, Death, Family, Fix, Proposals
-from ...lesser_ways import GENERAL, examples, first_running
+from ...lesser_ways import GENERAL, counterexamples, examples, first_running
 
 
 class DoItWithLess(Fix):
@@ -28,7 +28,7 @@ class DoItWithLess(Fix):
 
     FIRES = examples(GENERAL)
     SILENT = [
-        *(case for way in GENERAL for case in way.silent),
+        *counterexamples(GENERAL),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "s = df.sort_values('a')\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\nx = np.ones(9)", "s = np.sort(x)"),
         Case("s = sorted(numbers)"),

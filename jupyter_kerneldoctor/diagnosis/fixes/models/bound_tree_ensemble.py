@@ -25,15 +25,11 @@ class BoundTreeEnsemble(Fix):
     id, title, causes = "bound-tree-ensemble", "Bound the depth of the trees: max_depth", (Family.MEMORY,)
 
     FIRES = [
-        Case(
-            _FOREST + "forest = RandomForestClassifier(n_estimators=1000, n_jobs=-1)",
-            "forest.fit(X_train, y_train)",
-            becomes={"n_jobs=-1": "n_jobs=-1, max_depth=14"},
-        ),
+        Case(_FOREST + "m = RandomForestClassifier(500)", "m.fit(X, y)", becomes={"500": "500, max_depth=14"}),
         Case(
             _FOREST + "params = {'n_estimators': 500, 'n_jobs': 2}",
             "forest = RandomForestClassifier(**params).fit(X, y)",
-            becomes={1: _FOREST + "params = {'n_estimators': 500, 'n_jobs': 2, \"max_depth\": 14}"},
+            becomes={": 2}": ': 2, "max_depth": 14}'},
             says=("500 trees",),
         ),
         Case(
