@@ -6,8 +6,8 @@ from ..case import Case
 from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import both, made, without
-from .way import LesserWay, is_made_by
+from .conditions import both, is_made_by, made, without
+from .way import LesserWay
 
 _PACKAGES, _AGENTS = ("stable_baselines3", "sb3_contrib"), ("DQN", "SAC", "TD3", "DDPG", "QRDQN", "TQC")
 _OFF_POLICY = tuple(f"{package}.{name}" for package in _PACKAGES for name in _AGENTS)

@@ -11,7 +11,8 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import walk
 from ..death import Death
-from .way import LesserWay, made_by
+from .conditions import made_by
+from .way import LesserWay
 
 _FEW = 3  # dimensions
 _LENGTHS = re.compile(r"\blen\b|\bshape\b|\bsize\b")

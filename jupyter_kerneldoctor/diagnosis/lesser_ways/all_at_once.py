@@ -8,8 +8,8 @@ from ..code.calls import given_to, last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
-from .conditions import not_seen, without
-from .way import LesserWay, is_gathered
+from .conditions import is_gathered, not_seen, without
+from .way import LesserWay
 
 _STYLE = re.compile(r"(?<!plt)(?<!mpl)(?<!matplotlib)\.style\b(?!\.use)")
 

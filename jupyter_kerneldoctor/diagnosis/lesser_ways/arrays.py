@@ -8,8 +8,8 @@ from ..case import Case
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
-from .conditions import half_bytes, in_a_file, not_seen
-from .way import LesserWay, is_gathered, is_method_of
+from .conditions import half_bytes, in_a_file, is_gathered, is_method_of, not_seen
+from .way import LesserWay
 
 _UFUNCS = (
     *("exp", "log", "log1p", "expm1", "sqrt", "square", "abs", "absolute", "sin", "cos", "tan", "tanh", "floor"),

@@ -4,8 +4,8 @@ from ..case import Case
 from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import both, made, without
-from .way import LesserWay, is_gathered, is_method_of
+from .conditions import both, is_gathered, is_method_of, made, without
+from .way import LesserWay
 
 _PLT = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()"
 _PLOTTED = is_method_of("matplotlib")

@@ -7,8 +7,8 @@ from ..case import Case
 from ..code.calls import given_to, last_name
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import not_seen
-from .way import LesserWay, is_made_by, is_method_of, owner_of
+from .conditions import is_made_by, is_method_of, not_seen
+from .way import LesserWay, owner_of
 
 _ARROW = ("pyarrow.parquet.read_table", "pyarrow.table", "pyarrow.Table.from_pandas", "pyarrow.csv.read_csv")
 _POLARS = is_method_of("polars")

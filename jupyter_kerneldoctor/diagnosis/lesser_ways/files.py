@@ -8,7 +8,8 @@ from ..code.notebook import Call
 from ..death import Death
 from ..frameworks.torch import Kind, Tensors
 from ..workers import workers_bytes
-from .way import LesserWay, Test, is_gathered, is_made_by, is_method_of, names, owner_of
+from .conditions import is_gathered, is_made_by, is_method_of
+from .way import LesserWay, Test, names, owner_of
 
 
 def _keeps_results_of(*makers: str) -> Test:

@@ -1,8 +1,8 @@
 """Graphs of networkx: matrices of all pairs of nodes, and drawings of each edge."""
 
 from ..case import Case
-from .conditions import given, without
-from .way import LesserWay, is_gathered
+from .conditions import given, is_gathered, without
+from .way import LesserWay
 
 _NX = "import networkx as nx"
 

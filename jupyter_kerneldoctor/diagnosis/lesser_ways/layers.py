@@ -1,8 +1,8 @@
 """Layers and data sets of Keras and TensorFlow, and functions of PyTorch that make one tensor of all."""
 
 from ..case import Case
-from .conditions import both, given, made, without
-from .way import LesserWay, is_gathered, is_method_of
+from .conditions import both, given, is_gathered, is_method_of, made, without
+from .way import LesserWay
 
 WAYS = (
     LesserWay(

@@ -11,7 +11,8 @@ from ..code.origins import all_origins
 from ..code.trees import walk
 from ..death import Death
 from ..frameworks.torch import Kind, Tensors
-from .way import LesserWay, made_by
+from .conditions import made_by
+from .way import LesserWay
 
 _BEAMS, _FEW_BEAMS = ("num_beams", "num_return_sequences"), 8
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, Test, is_method_of, names
+from .conditions import is_method_of
+from .way import LesserWay, Test, names
 
 _SMALL = ("load", "save", "savez", "seed", "copyto", "imwrite", "imshow", "default_rng", "set_printoptions", "memmap")
 """Functions that make no array of their own, or leave it in its file."""

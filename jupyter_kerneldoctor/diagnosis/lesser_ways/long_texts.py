@@ -5,8 +5,8 @@ import ast
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import given, made, without
-from .way import LesserWay, is_gathered
+from .conditions import given, is_gathered, made, without
+from .way import LesserWay
 
 _FREES = ("close()", "flush_cache()")
 

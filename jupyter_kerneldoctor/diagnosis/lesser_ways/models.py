@@ -10,7 +10,8 @@ from ..code.origins import all_origins
 from ..code.scopes import Scope
 from ..code.trees import unparse
 from ..death import Death
-from .way import LesserWay, is_made_by, is_method_of, made_by, names
+from .conditions import is_made_by, is_method_of, made_by
+from .way import LesserWay, names
 
 _LARGER = ("toarray", "todense", "cosine_similarity", "linear_kernel", "pairwise_distances")
 _SCALERS = ("StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler", "Normalizer")

@@ -8,7 +8,8 @@ from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
-from .way import LesserWay, made_by
+from .conditions import made_by
+from .way import LesserWay
 
 _SIDES = ("in_features", "out_features")
 _LAYERS = ("torch.nn", "keras.layers", "tensorflow.keras.layers")

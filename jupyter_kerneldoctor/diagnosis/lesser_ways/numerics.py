@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import not_seen
-from .way import LesserWay, is_made_by
+from .conditions import is_made_by, not_seen
+from .way import LesserWay
 
 
 def _column_and_row(call: Call, _death: Death) -> Mapping[str, str] | bool:

@@ -1,8 +1,8 @@
 """Pages, maps and reports: what a browser gets, and documents that are opened whole."""
 
 from ..case import Case
-from .conditions import without
-from .way import LesserWay, is_made_by
+from .conditions import is_made_by, without
+from .way import LesserWay
 
 WAYS = (
     LesserWay(

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, is_gathered, is_method_of, made_by
+from .conditions import is_gathered, is_method_of, made_by
+from .way import LesserWay
 
 _SMALL, _FEW_DOTS = 2048, 150
 _AXES = 2

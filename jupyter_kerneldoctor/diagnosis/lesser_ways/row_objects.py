@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, is_gathered, names
+from .conditions import is_gathered
+from .way import LesserWay, names
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
 

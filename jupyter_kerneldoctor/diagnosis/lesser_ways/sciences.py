@@ -4,8 +4,8 @@ from ..case import Case
 from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import given, not_seen, without
-from .way import LesserWay, is_made_by
+from .conditions import given, is_made_by, not_seen, without
+from .way import LesserWay
 
 _COARSE = 8
 

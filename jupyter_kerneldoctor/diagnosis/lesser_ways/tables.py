@@ -8,7 +8,8 @@ from ..code.calls import given_to
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
-from .way import LesserWay, is_method_of, made_by, names
+from .conditions import is_method_of, made_by
+from .way import LesserWay, names
 
 
 def _of_a_product(call: Call, death: Death) -> bool:

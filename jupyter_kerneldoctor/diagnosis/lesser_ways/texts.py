@@ -12,7 +12,8 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import dump
 from ..death import Death
-from .way import LesserWay, is_made_by, made_by
+from .conditions import is_made_by, made_by
+from .way import LesserWay
 
 _LONGEST_PATTERN = 500
 

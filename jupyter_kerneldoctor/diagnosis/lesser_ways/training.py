@@ -9,8 +9,8 @@ from ..code.origins import all_origins
 from ..code.trees import unparse
 from ..death import Death
 from ..frameworks.trainers import EVALUATIONS, TRAINERS
-from .conditions import both
-from .way import LesserWay, called_object, is_made_by, made_by
+from .conditions import both, is_made_by, made_by
+from .way import LesserWay, called_object
 
 _SOME_POINT = {"point": "params", "given": "p, *data"}
 

@@ -14,11 +14,11 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from ..calls import CLASSES, calls_at, is_of, is_own
+from ..calls import CLASSES, calls_at, is_own
 from ..case import Case
 from ..code.calls import given_to, last_name
 from ..code.notebook import Call
-from ..code.origins import Origins, all_origins
+from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..code.trees import walk
 from ..death import Death
@@ -50,7 +50,6 @@ _COPIES = ("numpy.sort", "numpy.argsort", "numpy.unique", "numpy.median", "numpy
 """What takes about as much memory as it is given."""
 _FOR_THREADS = ("map", "submit", "imap", "imap_unordered", "starmap")
 """Methods of pools of threads: what a thread runs has none of the kernel's own calls on its stack."""
-_GATHER = ("list", "tuple", "set", "sorted", "dict", "max", "min")
 
 
 class LesserWay(NamedTuple):
@@ -251,61 +250,7 @@ def _short(text: str, other: str) -> str:
     return text if len(text) <= _LONGEST and text else other
 
 
-def is_made_by(*makers: str) -> Test:
-    """Return a test whether what a method is called on, or an object that is called, was made by one of these."""
-
-    def test(call: Call, death: Death) -> bool:
-        owner = called_object(call)
-        return any(name.endswith(makers) for name in made_by(owner, call, death))
-
-    return test
-
-
 def called_object(call: Call) -> ast.expr:
     """Return what a method is called on, or the object that is called: also `self.encode(texts)`."""
     function = call.node.func
     return function.value if isinstance(function, ast.Attribute) and call.name != ".()" else function
-
-
-def is_method_of(*packages: str) -> Test:
-    """Return a test whether a method is called on an object of these packages."""
-
-    def test(call: Call, death: Death) -> bool:
-        if not any(map(death.code.imports, packages)) or death.code.qualified(call.node.func, call.scope) is not None:
-            return False
-        match call.node.func:
-            case ast.Attribute(value=owner):
-                return is_of(packages, owner, call.scope, death)
-        return False
-
-    return test
-
-
-def made_by(node: ast.expr, call: Call, death: Death) -> Iterator[str]:
-    """Yield the full names of the functions that may have made what an expression stands for."""
-    for one, where in all_origins(node, call.scope, death.code):
-        if isinstance(one, ast.Call) and (name := death.code.qualified(one.func, where)):
-            yield name
-        if isinstance(one, ast.Name):
-            yield from _opened_as(one.id, where, death)
-
-
-def _opened_as(name: str, scope: Scope, death: Death) -> Iterator[str]:
-    """Yield what made the object of `with Pool(2) as pool`."""
-    for node in scope.nodes:
-        for item in node.items if isinstance(node, ast.With) else ():
-            match item:
-                case ast.withitem(context_expr=ast.Call(func=function), optional_vars=ast.Name(id=given)):
-                    if given == name and (found := death.code.described(function, scope)):
-                        yield found
-
-
-def is_gathered(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether all that a call gives one by one is put into a list, or the like, on the same line."""
-    for node in call.scope.inside(call.statement):
-        match node:
-            case ast.Call(func=ast.Name(id=name), args=[given, *_]) if name in _GATHER and given is call.node:
-                return True
-            case ast.ListComp() | ast.DictComp() | ast.SetComp() if any(one is call.node for one in walk(node)):
-                return True
-    return False

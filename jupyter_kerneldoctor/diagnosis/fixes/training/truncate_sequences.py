@@ -5,7 +5,7 @@ from ...code.origins import Origins
 from ...edits import set_argument
 from ...fix import OUT_OF_MEMORY, Advice, Call, Case, Death, Proposal, Proposals, quote, size
 from ...frameworks.step_growth import grows_by_the_step
-from ...lesser_ways.way import is_gathered
+from ...lesser_ways.conditions import is_gathered
 
 _CUT = "from transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('bert')\n"
 _PAD = "def encode(rows):\n    return tok(rows['text'], truncation=True, max_length=512, padding={})"
