@@ -69,6 +69,8 @@ class Proposal:
     """What the fixed cell will need, where runs of the cell tell."""
     applicability: Literal["safe", "suggested"] = "suggested"
     """`safe`: the edits surely change nothing but the memory. Without edits it is always advice."""
+    leaves: int | None = None
+    """How many bytes the edited code still takes, where that is known: where they do not fit, the edit is advice."""
 
 
 Proposals: TypeAlias = Iterator[Proposal]

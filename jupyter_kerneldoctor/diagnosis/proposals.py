@@ -3,26 +3,28 @@
 At an equal share an edit comes before advice, and what is special to this death before what always helps.
 
 A fix that fails is left out, and an edit that does not pass all checks is not offered: it must parse, leave IPython's
-own syntax alone, and cure what it was proposed for.
+own syntax alone, and cure what it was proposed for. One that may not save enough for the cell to live is only told.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from textwrap import dedent
 
 from .changes import Change, EditRefusedError, apply_all, edit_of
 from .code.cellsource import parsing_cost
 from .code.notebook import CodeTooLargeError
 from .death import Death
-from .fix import Fix
+from .fix import Fix, Proposal
 from .fixes import all_fixes
 from .postmortem import FixProposal
 
 _SMALLEST_SHARE = 0.1  # of the missing memory: what explains less is no fix
 _LINES_COMPARED = 5000
 """So many in a microsecond, for the diff: those that are the same are all tried at each place that was changed."""
-_HALF, _ALL = 0.5, 0.9  # of it: an edit that saves no more than the one is only told where another saves the other
 _ENOUGH = 0.4  # of it: what always helps adds nothing to a special fix that explains so much
+_MOST = 0.65  # of what a killed kernel had taken: how much more it wanted is not known, so an edit has to save as much
+_BESIDE = 1.1  # what is worked out beside what an edit leaves
 
 
 def propose(death: Death) -> tuple[FixProposal, ...]:
@@ -41,19 +43,17 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
     ]
     if any(not fix.general and shares[one.id] >= _ENOUGH for fix, one in found):
         found = [(fix, one) for fix, one in found if not fix.last_resort]
-    if any(one.edits and shares[one.id] >= _ALL for _, one in found):
-        found = [(fix, one if shares[one.id] > _HALF else _as_advice(one)) for fix, one in found]
     found.sort(key=lambda pair: (pair[0].general, -shares[pair[1].id], not pair[1].edits, pair[0].broad))
     titles = [one.title for _, one in found]
     return tuple(one for at, (_, one) in enumerate(found) if one.title not in titles[:at])
 
 
 def _as_advice(one: FixProposal) -> FixProposal:
-    """Return a proposal without its edits, but with the lines that they write: another edit saves what was missing."""
+    """Return a proposal without its edits, but with the lines that they write."""
     if not one.edits:
         return one
-    lines = (line[1:].strip() for edit in one.edits for line in edit.diff.split("\n") if line.startswith("+"))
-    added = "\n".join(line for line in lines if not line.startswith("++ "))
+    texts = ([line[1:] for line in edit.diff.split("\n")[2:] if line.startswith("+")] for edit in one.edits)
+    added = "\n".join(dedent("\n".join(lines)) for lines in texts)
     return replace(one, edits=(), applicability="advice", snippet=one.snippet or added)
 
 
@@ -95,7 +95,19 @@ def ask(fix: Fix, death: Death) -> tuple[FixProposal | None, str]:
         explained_bytes=explained,
         expected_peak_bytes=first.peak,
     )
-    return proposal, wrong
+    return proposal if _suffices(parts, death) else _as_advice(proposal), wrong
+
+
+def _suffices(parts: Sequence[Proposal], death: Death) -> bool:
+    """Whether what the edits save covers what was missing, so that the cell would live, and not die a little later."""
+    missing, headroom = death.memory.missing_bytes, death.safe_headroom_bytes
+    if not death.is_about_memory or not missing:
+        return True
+    known = [part.leaves for part in parts if part.leaves is not None]
+    if not known or headroom is None:
+        return sum(part.explains or 0 for part in parts) >= _MOST * missing
+    copies = 2 if any(map(death.code.imports, ("keras", "tensorflow"))) else 1  # of arrays, when they are trained on
+    return _BESIDE * copies * max(known) <= headroom
 
 
 def _share(explained_bytes: int | None, death: Death) -> float:

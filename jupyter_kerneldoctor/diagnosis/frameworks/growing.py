@@ -8,7 +8,6 @@ from ..code.notebook import Call, Notebook
 from ..code.origins import Origins
 from ..code.scopes import Loop, Scope
 from ..code.trees import unparse
-from ..edits import Changes, EditRefusedError, replace_by_lines
 
 
 @dataclass(frozen=True)
@@ -45,25 +44,6 @@ class Growing:
             else (f"for {scope.segment(self.loop.target)} in {scope.segment(self.loop.iter)}")
         )
         return f"{parts} = [{self.name}]\n{head}:\n    {parts}.append({piece})\n{self.name} = {once}"
-
-    def resized(self) -> Changes:
-        """Return the edit that makes the array longer where it is: no copy is made of what it holds.
-
-        `vstack` takes a vector for one row, and the edit does so, too.
-        """
-        name, scope = self.name, self.call.scope
-        if scope.named("piece"):
-            raise EditRefusedError("`piece` is another variable")
-        piece, function = scope.segment(self.piece), scope.segment(self.call.node.func)
-        if self.call.name == "numpy.vstack":
-            piece = f"{function.rpartition('.')[0]}.atleast_2d({piece})"
-        return replace_by_lines(
-            scope,
-            self.call.statement,
-            f"piece = {piece}",
-            f"{name}.resize(({name}.shape[0] + len(piece), *{name}.shape[1:]), refcheck=False)",
-            f"{name}[len({name}) - len(piece):] = piece",
-        )
 
 
 def growing(code: Notebook, *functions: str) -> Iterator[Growing]:

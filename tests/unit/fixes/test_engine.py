@@ -125,12 +125,12 @@ def test_reason_for_which_it_is_not_offered_is_told(fix, reason):
 
 def test_all_that_is_yielded_is_one_fix(with_fixes):
     fake = Fake()
-    parts = [Proposal((Change(at, 4, 5, "2"),), f"Why {at}.", at * MIB * 500) for at in (0, 1)]
+    parts = [Proposal((Change(at, 4, 5, "2"),), f"Why {at}.", MIB * 700 * (at + 1)) for at in (0, 1)]
     fake.propose = lambda death: [] if death.code.source(0) == "x = 2" else parts
     with_fixes(fake)
     proposal, *_ = propose("x = 1", "y = 1")
     assert [edit.new_source for edit in proposal.edits] == ["x = 2", "y = 2"]
-    assert (proposal.why, proposal.explained_bytes) == ("Why 0.", 500 * MIB)
+    assert (proposal.why, proposal.explained_bytes) == ("Why 0.", 1400 * MIB)
 
 
 def test_edit_of_a_truncated_cell_is_not_offered(with_fixes):
@@ -198,12 +198,23 @@ def test_an_edit_is_judged_by_the_lines_that_memory_was_charged_to(line, ids):
     assert [one.id for one in found if one.edits] == ids
 
 
-def test_an_edit_that_saves_half_is_only_told_where_another_saves_all(with_fixes):
+def test_an_edit_that_saves_half_of_what_a_kill_cut_off_is_only_told(with_fixes):
     edits = (Change(0, 4, 5, "2"),)
     half, whole = Fake("half", share=0.5, edits=edits), Fake("whole", edits=edits)
     with_fixes(half, whole)
     first, second = propose("x = 1")
     assert (first.id, bool(first.edits)) == ("whole", True)
     assert (second.id, second.edits, second.applicability, second.snippet) == ("half", (), "advice", "x = 2")
-    with_fixes(Fake("half", share=0.5, edits=edits))
-    assert propose("x = 1")[0].edits
+
+
+@pytest.mark.parametrize(
+    ("leaves_mib", "package", "is_edit"), [(900, "numpy", True), (1600, "numpy", False), (900, "keras", False)]
+)
+def test_what_an_edit_leaves_has_to_fit_with_its_copies(with_fixes, leaves_mib, package, is_edit):
+    half = Fake("half")
+    edits = (Change(1, 4, 5, "2"),)
+    half.propose = lambda death: (
+        [Proposal(edits, "Why.", 900 * MIB, leaves=leaves_mib * MIB)] if death.code.source(1) == "x = 1" else []
+    )
+    with_fixes(half)
+    assert bool(propose(f"import {package}", "x = 1")[0].edits) is is_edit

@@ -82,8 +82,9 @@ class DowncastFloat32(Fix):
                 continue
             beside = 0 if known is None else parts_bytes(node, scope, death.values)
             made = f"{quote(scope.segment(node))} makes {'at least ' if known is None else ''}{size(taken)}."
-            if taken // 2 + beside <= headroom:
-                yield Proposal(edits, f"{made} {_DOUBLES}: {size(taken // 2)}.", max(taken // 2, missing // 2))
+            if (leaves := taken // 2 + beside) <= headroom:
+                why = f"{made} {_DOUBLES}: {size(taken // 2)}."
+                yield Proposal(edits, why, max(taken // 2, missing // 2), leaves=leaves)
 
 
 def _is_compared(node: ast.expr, scope: Scope) -> bool:

@@ -59,6 +59,11 @@ class UntouchedPreallocation(Fix):
                 "('X.npy', mode='w+', dtype='float64', shape=(9_000, 40_000))\ny = np.zeros((5_000, 20_000))"
             },
         ),
+        Case(  # half of it fits once, but TensorFlow makes a tensor of it
+            "import numpy as np\nimport tensorflow as tf\nX = np.zeros((9_000, 40_000))",
+            "for i in range(9_000):\n    X[i] = i",
+            says=("np.zeros((9_000, 40_000), dtype=np.float32)",),
+        ),
         Case(  # of a size that is not known
             "import numpy as np\ndef join(n):\n    a = np.zeros((n, 9, 3))\n    for i in range(n):\n"
             "        a[i] = load(i)\n    return a.astype(np.uint8)",
@@ -93,7 +98,9 @@ class UntouchedPreallocation(Fix):
                     f"{quote(call.text)} makes numbers of eight bytes, and all of them become {quote(kind)} in the end."
                 )
                 title = f"Make the array of the type that it gets in the end: {kind}"
-                yield Proposal(set_argument(call, "dtype", kind, 1), why, missing // 2, title)
+                width = 8 if (bits := re.search(r"\d+", kind)) is None else int(bits[0])
+                edits = set_argument(call, "dtype", kind, 1)
+                yield Proposal(edits, why, missing - missing * width // 64, title)
                 continue
             if value is None or value.bytes is None or headroom is None or value.bytes < max(headroom, missing // 2):
                 continue
@@ -108,6 +115,7 @@ class UntouchedPreallocation(Fix):
                     f"{quote(call.text)} in {at} reserves {size(value.bytes)}, but takes them only when something is "
                     f"written there. {size(headroom)} was left when this cell began.",
                     value.bytes,
+                    leaves=all_bytes - value.bytes // 2 if halved else None,
                     title="Take float32 for the array that is filled"
                     if halved
                     else "Keep the array in a file: open_memmap",

@@ -92,7 +92,7 @@ class ReleaseBeforeRebind(Fix):
                 "Whatever else refers to the old one keeps it, too, as a scheduler or another name."
             )
             edits = insert_before(cell, found[0], f"{' = '.join(names)} = None")
-            yield Proposal(edits, why, min(before // 2, memory.missing_bytes or 0))
+            yield Proposal(edits, why, min(before // 2, memory.missing_bytes or 0), leaves=0)
 
 
 _DEEPEST, _MOST_ENTRIES = 2, 20  # dicts in dicts, and what they hold

@@ -26,7 +26,7 @@ class LoadDtype(Fix):
         Case(
             _MODEL,
             "model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)",
-            becomes={"float32": "bfloat16"},
+            says=("dtype=torch.bfloat16",),
         ),
         Case(
             "import torch\nfrom torch import nn",

@@ -70,7 +70,7 @@ class BoundFunctionCache(Fix):
                         f"The cache of {quote(one.name)} grew by {size(held)} while the cell ran, and forgets nothing. "
                         f"In place{count} it will keep {most}."
                     )
-                    yield Proposal(edits, why, held)
+                    yield Proposal(edits, why, held, leaves=int(_USED * (death.safe_headroom_bytes or 0)))
                     break
 
 

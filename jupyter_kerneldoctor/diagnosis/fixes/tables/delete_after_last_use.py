@@ -21,7 +21,7 @@ _KEEPERS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Starred, ast.Return, ast
 _RUN_LATER = (ast.Lambda, ast.GeneratorExp, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ADDERS = ("append", "add", "extend", "insert", "put", "setdefault", "update")
 _CELL = "df1 = df.dropna()\ndf2 = df1.assign(k=1)\ndf3 = df2.sort_values('k')\nprint(df3)"
-_HELD = NamedObject("df1", "pandas.DataFrame", 800 * MIB, grew_bytes=800 * MIB)
+_HELD = NamedObject("df1", "pandas.DataFrame", 1200 * MIB, grew_bytes=1200 * MIB)
 _SMALL = NamedObject("df1", "pandas.DataFrame", 400 * MIB, grew_bytes=400 * MIB)
 
 
@@ -47,7 +47,7 @@ class DeleteAfterLastUse(Fix):
             line=3,
             grew=_HELD,
             becomes={"df3 =": "del df1\ndf3 =", "print": "del df2\nprint"},
-            says=("`df1` (800 MiB)",),
+            says=("`df1` (1.2 GiB)",),
         ),
         Case("import pandas as pd\ndf = pd.DataFrame(a)", _CELL, line=3, grew=_SMALL, says=("del df1",)),
     ]

@@ -31,7 +31,7 @@ class GradientAccumulationRepair(Fix):
     id, title = "gradient-accumulation-repair", "Accumulate the gradient: empty it after the step, not in each round"
     causes, general = OUT_OF_MEMORY, True
 
-    FIRES = [Case(_NET, _EACH_ROUND, becomes=_AFTER_THE_STEP, says=("the last batch alone",))]
+    FIRES = [Case(_NET, _EACH_ROUND, says=("the last batch alone", "opt.step()"))]
     SILENT = [
         Case(_NET, _AFTER_THE_STEP),
         Case(_NET, _EACH_ROUND.replace("opt.zero_grad()", "other.zero_grad()")),

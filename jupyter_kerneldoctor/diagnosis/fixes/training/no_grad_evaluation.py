@@ -105,8 +105,7 @@ class NoGradEvaluation(Fix):
             "for x in batches:\n    t = teacher(x)\n    (net(x) - t).mean().backward()",
             growth="jump",
             line=2,
-            becomes="for x in batches:\n    with torch.no_grad():\n        t = teacher(x)\n"
-            "    (net(x) - t).mean().backward()",
+            says=("with torch.no_grad():", "t = teacher(x)"),
         ),
     ]
     SILENT = [

@@ -21,7 +21,7 @@ class ZeroGradSetToNone(Fix):
     id, title = "zero-grad-set-to-none", "Give gradients back before the next forward pass: zero_grad()"
     causes = OUT_OF_MEMORY
 
-    FIRES = [Case(_STEP.format("set_to_none=False"), becomes=_STEP.format(""))]
+    FIRES = [Case(_STEP.format("set_to_none=False"), says=("opt.zero_grad()",))]
     SILENT = [
         Case(_STEP.format("")),
         Case(_STEP.format("set_to_none=False"), growth="jump", line=1),
