@@ -5,11 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..code.attributes import Origin
-from ..code.notebook import Binding, Call, Notebook, Scope
-from ..code.origins import Origins, all_origins
-from ..code.trees import walk
-from .gradients import backward_below
-from .torch import Tensors
+from ..code.notebook import Binding, Call, Notebook
+from ..code.origins import Origins
 
 LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 
@@ -79,29 +76,3 @@ def _only_dataset(code: Notebook) -> Binding | None:
         and any(getattr(one, "name", "") == "__getitem__" for one in bound[-1].definition.body)
     ]
     return found[0] if len(found) == 1 else None
-
-
-def loaders_around(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[Origin]:
-    """Yield where the loaders were made that the loops around a call go through."""
-    for loop in scope.loops_around(call):
-        if isinstance(loop, ast.For):
-            inner = loop.iter.args[:1] if isinstance(loop.iter, ast.Call) else [loop.iter]  # enumerate(loader)
-            for one in (found for node in inner for found in all_origins(node, scope, code)):
-                if isinstance(one.node, ast.Call) and code.qualified(one.node.func, one.scope) in LOADERS:
-                    yield one
-
-
-def feeds_training(made: Origin, code: Notebook) -> bool:
-    """Whether a loop with a backward pass goes through the loader."""
-    origins = Tensors(code).origins
-    return any(
-        isinstance(loop, ast.For)
-        and any(one.node is made.node for part in walk(loop.iter) for one in _origins_of(part, scope, code))
-        and backward_below(loop, scope, origins)
-        for scope in code.running
-        for loop in scope.nodes
-    )
-
-
-def _origins_of(node: ast.AST, scope: Scope, code: Notebook) -> list[Origin]:
-    return all_origins(node, scope, code) if isinstance(node, ast.Name | ast.Attribute) else []

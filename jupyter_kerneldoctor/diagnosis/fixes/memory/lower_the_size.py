@@ -32,7 +32,7 @@ class LowerTheSize(Advice):
     unless_offered = frozenset(  # where what is kept is too much, or a better number is known
         {
             *("bound-growing-container", "bound-dict-cache", "bound-function-cache", "close-figures"),
-            *("figsize-in-inches", "reduce-batch-size", "evaluation-batch-size", "keras-batch-size"),
+            *("figsize-in-inches", "reduce-batch-size", "keras-batch-size"),
         }
     )
 

@@ -46,7 +46,7 @@ class DoItAtOnce(Fix):
         {
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "no-grad-evaluation", "bound-the-queue", "note-what-was-seen"),
-            *("remove-hooks", "return-numbers", "clear-after-update", "add-up-weights", "running-mean"),
+            *("remove-hooks", "clear-after-update", "add-up-weights", "running-mean"),
             "keep-best-model",
         }
     )
