@@ -10,9 +10,10 @@ from .kept_rows import Less
 
 _GATHERED = Less(
     "def {function}({parameters}):  # a generator now: each result is made when it is asked for\n    ...\n"
-    "    yield {value}  # in place of {store}\n    ...\n"
-    "    yield from {call}  # in place of {call}\n\n"
-    "for one in {function}({parameters}):  # count or look at one after the other; `break` at the first\n    ...",
+    "    {handed}  # in place of {store}\n    ...\n"
+    "    {ends}\n\n"
+    "for one in {function}({parameters}):  # look at one after the other; `break` at the first\n    ...\n"
+    "count = sum(1 for one in {function}({parameters}))  # where only their number is wanted",
     "Hand out one result after the other: yield, no list of all",
     "Each call of {function} puts its results into one list, and there are several times more with each step deeper.",
 )
@@ -41,14 +42,21 @@ def of_recursion(store: Store) -> Less | None:
     if call is not None and isinstance(store.statement, ast.Assign):
         return _of_table(store, store.statement, call)
     is_list = isinstance(store.statement, ast.Expr) and len(store.values) == 1
-    if call is None or not is_list or (store.container in scope.bindings and store.container not in scope.parameters):
+    is_local = store.container in scope.bindings and store.container not in scope.parameters
+    if call is None or not is_list or (is_local and not _is_returned(store.container, scope)):
         return None
+    value, own = " ".join(scope.segment(store.values[0]).split()), " ".join(scope.segment(call).split())
+    is_own = store.values[0] is call
     names = {
         "function": scope.function,
         "parameters": ", ".join(scope.parameters[1:] if scope.owner else scope.parameters),
-        "value": " ".join(scope.segment(store.values[0]).split()),
+        "handed": f"yield from {value}" if is_own else f"yield {value}",
+        "ends": "yield one; return  # in place of `return [one]`"
+        if is_own
+        else f"for one in {own}: ...  # goes through them as they come, as now"
+        if is_local
+        else f"yield from {own}  # in place of {own}",
         "store": " ".join(scope.segment(store.statement).split()),
-        "call": " ".join(scope.segment(call).split()),
     }
     return Less(_GATHERED.code.format(**names), _GATHERED.title, _GATHERED.told.format(**names))
 
@@ -69,6 +77,18 @@ def _of_table(store: Store, statement: ast.Assign, call: ast.Call) -> Less | Non
     return less._replace(code=less.code.format(**names), told=less.told.format(**names))
 
 
+def of_cached_recursion(scope: Scope) -> Less | None:
+    """Return how a function is worked out from the smallest up that calls itself and whose results are all cached."""
+    call = next(_own_calls(scope), None)
+    if call is None or len(scope.parameters) not in (1, 2):
+        return None
+    first, second = (*scope.parameters, "")[:2]
+    names = {"plain": "values", "function": scope.function, "first": first, "second": second}
+    names["call"] = " ".join(scope.segment(call).split())
+    less = _TABLE if second else _LINE
+    return less._replace(code=less.code.format(**names), told=less.told.format(**names))
+
+
 def returned_one_by_one(scope: Scope) -> str | None:
     """Return a function that yields what it returned as lists of its own results; None where it does not."""
     if not isinstance(scope.node, ast.FunctionDef) or next(_own_calls(scope), None) is None:
@@ -86,6 +106,12 @@ def returned_one_by_one(scope: Scope) -> str | None:
     head = f"def {scope.function}({parameters}):  # each result is made when it is asked for"
     use = f"for one in {scope.function}({parameters}):  # look at one after the other; len() is sum(1 for one in ...)"
     return f"{head}\n    # what it returned, in the same places:\n{body}\n\n{use}\n    ..."
+
+
+def _is_returned(name: str, scope: Scope) -> bool:
+    """Whether a function returns what stands under a name."""
+    returned = (one.value for one in scope.nodes if isinstance(one, ast.Return))
+    return any(isinstance(one, ast.Name) and one.id == name for one in returned)
 
 
 def _own_calls(scope: Scope) -> Iterator[ast.Call]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import is_method_of
+from .conditions import is_method_of, not_seen
 from .way import LesserWay, Test, names
 
 _SMALL = ("load", "save", "savez", "seed", "copyto", "imwrite", "imshow", "default_rng", "set_printoptions", "memmap")
@@ -17,7 +17,8 @@ _LONGEST = 100
 def _of_data(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Give the call on a part of its first array, where that has a name and all else can stay as it is."""
     named = (one for one in call.node.args if isinstance(one, ast.Name | ast.Attribute | ast.Subscript))
-    data = next((one for one in named if death.code.qualified(one, call.scope) is None), None)
+    made = (one for one in call.node.args[:1] if isinstance(one, ast.Call))
+    data = next((one for one in (*named, *made) if death.code.qualified(one, call.scope) is None), None)
     if data is None or call.name.rpartition(".")[2] in _SMALL:
         return False
     text, function = call.scope.segment(data), call.scope.segment(call.node.func)
@@ -30,7 +31,12 @@ def _of_data(call: Call, death: Death) -> bool | Mapping[str, str]:
 def _of(package: str) -> Test:
     """Return a test whether a method of this package's objects is called, and give its name."""
     is_of = is_method_of(package)
-    return lambda call, death: {"again": _again(call)} if is_of(call, death) else False
+    return lambda call, death: {"again": _again(call)} if _is_alone(death) and is_of(call, death) else False
+
+
+def _is_alone(death: Death) -> bool:
+    """Whether nothing was seen to gather results: smaller parts of the work do not change what is kept of them."""
+    return death.growth.container is None and not death.growth.is_steady
 
 
 def _again(call: Call) -> str:
@@ -76,6 +82,25 @@ LIBRARIES = (
         "table = {to}.reshape(-1)[::10]  # and every tenth dot of it, where a table is made of the dots",
         Case("import cv2", "b = cv2.filter2D(img, cv2.CV_64F, k)"),
         lambda call, death: bool(_of_data(call, death)),
+    ),
+    LesserWay(
+        ("pandas.read_*",),
+        "Read only the columns and rows you need, and keep it as Parquet: usecols, nrows, chunksize",
+        "reads all of it, and makes a Python object of each text first.",
+        "small = {function}({a0}, usecols=['the columns', 'you need'])  # or nrows, chunksize, where it has them\n"
+        "small.to_parquet('small.parquet')  # once; later:\n"
+        "{to} = pd.read_parquet('small.parquet', columns=['the columns', 'you need'])",
+        Case("import pandas as pd", "t = pd.read_fwf('a.txt')"),
+        lambda call, _death: bool(call.node.args) and not call.name.endswith("_html"),
+    ),
+    LesserWay(
+        ("pandas.read_html",),
+        "Read the rows one after the other, or the one table you need: lxml iterparse, match",
+        "makes an object of each element of the page, and a table of each that it finds.",
+        "{to} = pd.read_html({a0}, match='a word of it')  # only tables that hold this word\n\n"
+        "from lxml import etree\n\nfor _, row in etree.iterparse({a0}, html=True, tag='tr'):  # or row by row\n"
+        "    cells = [''.join(cell.itertext()) for cell in row]\n    row.clear()",
+        fits=not_seen("match", 1),
     ),
     LesserWay(
         ("nltk.*",),
@@ -126,7 +151,7 @@ LIBRARIES = (
         "    parts.append({on_part})  # of float32, or only what you need of it: a sum, the largest\n"
         "{to} = np.concatenate(parts)",
         Case("import numpy as np\nfrom scipy.stats import rankdata", "r = np.apply_along_axis(rankdata, 1, x)"),
-        _of_data,
+        lambda call, death: _is_alone(death) and _of_data(call, death),
     ),
 )
 """In the order in which they are asked."""

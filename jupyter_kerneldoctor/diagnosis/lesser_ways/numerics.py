@@ -17,6 +17,14 @@ def _column_and_row(call: Call, _death: Death) -> Mapping[str, str] | bool:
     return {"column": given[0] if len(given) == 1 else f"({', '.join(given)})"}
 
 
+def _makes_a_product(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether matrices are multiplied with each other, also one after the other: `reduce(np.kron, parts)`."""
+    if call.name != "functools.reduce":
+        return True
+    is_kron = bool(call.node.args) and death.code.qualified(call.node.args[0], call.scope) == "numpy.kron"
+    return {"a0": "A", "a1": "B"} if is_kron else False
+
+
 WAYS = (
     LesserWay(
         ("scipy.interpolate.RBFInterpolator", "scipy.interpolate.Rbf"),
@@ -92,11 +100,13 @@ WAYS = (
         "groups = MiniBatchKMeans(n_clusters=1000).fit({a0}).cluster_centers_  # or link the centers of small groups",
     ),
     LesserWay(
-        ("numpy.kron", "scipy.linalg.block_diag"),
+        ("numpy.kron", "scipy.linalg.block_diag", "functools.reduce"),
         "Make the matrix sparse: scipy.sparse",
         "makes a full matrix, nearly all of it zeros.",
         "from scipy import sparse\nfrom scipy.sparse.linalg import spsolve\n"
         'A = sparse.kron(sparse.csr_array({a0}), sparse.csr_array({a1}), format="csr")\nx = spsolve(A, b)',
+        fits=_makes_a_product,
+        silent=(Case("from functools import reduce", "t = reduce(add, rows)"),),
     ),
     LesserWay(
         tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("eig", "eigh", "eigvals")),

@@ -1,7 +1,6 @@
 from pathlib import PurePath
 
-from ...fix import Advice, Case, Death, Family, Proposals, quote, size
-from ...lesser_ways import LIBRARIES, examples, first_running
+from ...fix import Advice, Case, Death, Family, quote, size
 from ...place import guilty_place
 
 
@@ -9,8 +8,7 @@ class ATenthFirst(Advice):
     """Run the statement on a tenth of its data first, to see what all of it needs.
 
     What it does: Names the statement, and the function of a library that it was in. `%%memwatch` shows the peak of a
-    run on a tenth of the data; ten times that is about what all of it needs. Where the library is known, it shows
-    what that can do with less.
+    run on a tenth of the data; ten times that is about what all of it needs.
 
     When it is offered: Memory ran out in the cell, what it makes is of unknown size, and nothing else is known that
     would help there.
@@ -21,7 +19,14 @@ class ATenthFirst(Advice):
     id, title, causes, general = "a-tenth-first", "Run it on a tenth of the data first", (Family.MEMORY,), True
     last_resort = True
     unless_offered = frozenset(
-        {"a-part-at-a-time", "do-it-with-less", "an-item-at-a-time", "fit-into-memory", "lower-the-size"}
+        {
+            "a-part-at-a-time",
+            "do-it-with-less",
+            "an-item-at-a-time",
+            "fit-into-memory",
+            "lower-the-size",
+            "less-in-the-library",
+        }
     )
     why = (
         "{what} took at least {took}{where}, and {headroom} is what it may take. `%%memwatch` shows the peak of a "
@@ -30,19 +35,16 @@ class ATenthFirst(Advice):
     )
     snippet = (
         "%%memwatch\n# run the cell on a tenth of its data: this prints its peak\n"
-        "# ten times that growth has to stay below {headroom}; if not, work through it in parts"
+        "# ten times that growth has to stay below {headroom}\n\n"
+        "for at in range(0, len(data), 1000):  # else, in another cell: a chunk at a time\n"
+        "    part = data[at : at + 1000]  # or a sample of it, and smaller types: float32, uint8, category\n"
+        "    ...  # the same with `part`; keep a number or a sum of it, or write it to a file"
     )
 
     FIRES = [
         Case("table = read(path)", growth="jump", line=1, says=("`table = read(path)` took at least 1.8 GiB", "%%mem")),
-        *examples(LIBRARIES),
     ]
     SILENT = [Case("table = read(path)", cause="segfault"), Case("table = read(path)", before_mib=1999)]
-
-    def propose(self, death: Death) -> Proposals:
-        """Say what the library can do with less, where it is known."""
-        found = list(first_running(LIBRARIES, death)) if self.facts(death) is not None else []
-        yield from found or super().propose(death)
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the statement, and what it called."""

@@ -6,6 +6,7 @@ from ...code.recursion import names_itself
 from ...edits import Changes, import_as, replace, set_argument
 from ...examples import MIB
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
+from ...frameworks.recursive_results import of_cached_recursion
 from ...postmortem import Grown
 
 _TYPE = "_lru_cache_wrapper"
@@ -20,10 +21,10 @@ class BoundFunctionCache(Fix):
     """Let the cache of a function forget its oldest results.
 
     What it does: `@cache` and `@lru_cache(maxsize=None)` keep the result of every call for as long as the function
-    lives. With a number they keep that many, the ones used last.
+    lives. With a number they keep that many, the ones used last. A function that calls itself would work out again and
+    again what it has forgotten: a loop from the smallest up needs only the newest results.
 
-    When it is offered: Memory grew in the cache of a function, as the recording shows. Not where the function calls
-    itself: it would work out again and again what it has forgotten.
+    When it is offered: Memory grew in the cache of a function, as the recording shows.
 
     What it costs: A result that was forgotten is worked out again.
     """
@@ -44,11 +45,14 @@ class BoundFunctionCache(Fix):
             becomes={"cache": "lru_cache(maxsize=32)"},
             grew=_BASIS,
         ),
+        Case(  # what is forgotten would be worked out again with all below it
+            "from functools import cache\n@cache\ndef basis(i): return basis(i - 1) + basis(i - 2)",
+            _LOOP,
+            grew=_BASIS,
+            says=("for i in range(1, largest + 1):  # from the smallest up",),
+        ),
     ]
     SILENT = [
-        Case(  # what is forgotten would be worked out again with all below it
-            "from functools import cache\n@cache\ndef basis(i): return basis(i - 1) + basis(i - 2)", _LOOP, grew=_BASIS
-        ),
         Case("from functools import cache\n@cache\n" + _BODY, _LOOP),  # nothing shows that it grew
         Case("from functools import lru_cache\n@lru_cache(maxsize=99)\n" + _BODY, _LOOP, grew=_BASIS),
         Case("from mine import cache\n@cache\n" + _BODY, _LOOP, grew=_BASIS),
@@ -62,8 +66,11 @@ class BoundFunctionCache(Fix):
         for one in sorted(grown, key=lambda one: one is not first):
             most = _most(one, len(grown), death)
             for scope in death.code.scopes_mentioning(one.name):
-                is_it = scope.function == one.name and not names_itself(scope)
-                if is_it and (edits := _bounded(scope, most, death)):
+                is_it = scope.function == one.name
+                if is_it and names_itself(scope) and (less := of_cached_recursion(scope)) is not None:
+                    yield Proposal((), less.told, one.grew_bytes or one.bytes or 0, less.title, less.code)
+                    return
+                if is_it and not names_itself(scope) and (edits := _bounded(scope, most, death)):
                     held = one.grew_bytes or one.bytes or 0
                     count = f" of {one.length:,} results" if one.length else ""
                     why = (
