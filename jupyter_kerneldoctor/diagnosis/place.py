@@ -67,14 +67,17 @@ class Place(NamedTuple):
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def guilty_place(death: Death) -> Place | None:
-    """Return the simple statement that the cell's memory is blamed on; None where none is, or it is in a file."""
+def guilty_place(death: Death, kinds: tuple[type[ast.stmt], ...] = _SIMPLE) -> Place | None:
+    """Return the simple statement that the cell's memory is blamed on; None where none is, or it is in a file.
+
+    `kinds` are other statements to look for: `(ast.For,)` for the head of a loop.
+    """
     line = death.causes[0].line if death.line is None else death.line
     found = guilty_statement(death.growth, death.statement_at(line)) if death.is_of_this_cell else None
     if found is None:
         return None
     for scope in death.code.scopes_of(found.cell_source):
         for node in scope.nodes:
-            if isinstance(node, _SIMPLE) and node.lineno == found.line:
+            if isinstance(node, kinds) and node.lineno == found.line:
                 return Place(node, scope)
     return None

@@ -23,8 +23,8 @@ _FIELDS = Less(
     "{plain}.append(({fields}))  # of each only the fields you need, as a tuple: a quarter of a dict\n\n"
     "yield {row}  # or no list: hand out one after the other, where they are gone through once{table}",
     "Keep of each row only the fields you need, as a tuple",
-    "A dict of each row has hundreds of bytes beside its values. A tuple of the fields that are used takes a quarter; "
-    "sums, and counts with `Counter`, need no rows at all: add them up as they are read.",
+    "A dict has hundreds of bytes beside its values. A tuple of the fields that are used takes a quarter; sums, and "
+    "counts with `Counter`, need no rows at all.",
 )
 _OF_A_FILE = (
     "\n\nimport pandas as pd\n\n# or whole columns; dtype='category' for texts that repeat\n"
@@ -52,11 +52,9 @@ _COPIES = Less(
 )
 _NUMBERS = Less(
     "from array import array\n\n{plain} = array('{kind}')  # before the loop, in place of []: append stays as it is\n\n"
-    "# behind it, without a copy: np.frombuffer({plain}, '{dtype}')\n"
-    "# or no list, where they are gone through once: yield {value}",
-    "Keep the numbers in an array, eight bytes each: array('{kind}')",
-    "A list has 8 bytes for each number, and the number itself is an object of 24 or more. In an array each "
-    "takes 8. What is only added up or counted needs no list.",
+    "# behind it, without a copy: np.frombuffer({plain}, '{dtype}')\n# or no list: yield {value}",
+    "Keep the numbers in an array: array('{kind}')",
+    "A list has 8 bytes for each number, and an object of 24 or more besides. In an array each takes 8 at most.",
 )
 _PAIRS = Less(
     "from array import array\n\n{plain} = array('i')  # before the loop; 'd' for fractions\n\n"
@@ -64,15 +62,14 @@ _PAIRS = Less(
     "table = np.frombuffer({plain}, 'int32').reshape(-1, {count})  # behind it, without a copy\n\n"
     "yield {value}  # or no list, where they are gone through once: in place of append, in a function",
     "Keep the numbers in an array, or yield one after the other",
-    "Each item is a {kind} of its own: some hundred bytes for {count} values. Where those are numbers, in an "
-    "array each takes 4 bytes. With `yield` in place of `append` there is one at a time.",
+    "Each item is a {kind} of its own: some hundred bytes for {count} values. Numbers in an array take 4 bytes each.",
 )
 _TEXTS = Less(
     "import sys\n\n{plain}.append(sys.intern({value}))  # where the same texts come again: each is held once\n\n"
     "yield {value}  # or no list: hand out one after the other, where they are gone through once\n\n"
     "counts[{value}] += 1  # or only how often each comes: counts = collections.Counter()",
     "Hold each different text once, or take one after the other",
-    "A text takes 50 bytes and more, also where the same one was kept before.",
+    "A text takes 50 bytes and more.",
 )
 _COUNTED = Less(
     "if len({plain}) > 1_000_000:  # now and then: forget what came once\n"
@@ -97,9 +94,9 @@ _HASHES = Less(
     "A set keeps each of them whole, and 30 bytes and more besides.",
 )
 _OBJECTS = Less(
-    "class {kind}:\n    __slots__ = ('x', 'y')  # its own attributes: no dict for each, a third of the bytes\n\n"
-    "# or a column for each attribute, and no objects: xs[i], ys[i] are those of the i-th\n"
-    "xs, ys = np.zeros(n, 'float32'), np.zeros(n, 'float32')",
+    "class {kind}:\n    __slots__ = ({slots})  # no dict for each: a third of the bytes\n\n"
+    "# or a column for each attribute, and no objects: {first}s[i] is that of the i-th\n"
+    "{first}s = np.zeros(n, 'float32')",
     "Give the class __slots__, or keep its attributes in arrays",
     "Each object has a dict of its own for its attributes.",
 )
@@ -117,14 +114,16 @@ _DICTS = ("dict", "defaultdict", "collections.defaultdict", "Counter", "collecti
 _SIZES = {"list": "56", "set": "216"}
 _NUMBER = 64  # bytes of a whole number and of its place in a list; longer ones fit no array
 _LONGEST = 300
-_FEW_NUMBERS = 400  # bytes of a tuple or list of numbers; with arrays or texts in it, it takes more
-_KINDS = {"int": ("q", "int64"), "float": ("d", "float64")}
+_FEW_ATTRIBUTES, _FEW_NUMBERS = 1000, 400  # bytes of an object, of a tuple or list of numbers that holds no more
+_KINDS = {"int": ("q", "int64"), "float": ("d", "float64"), "bool": ("b", "int8")}
 
 
 def less_of_each(stores: Iterable[Store], container: Grown, each_bytes: int, code: Notebook) -> Less | None:
     """Return how less of each round is kept, by what an item is and takes; None where nothing is known that would."""
-    item_type, limit = container.item_type, 2 * _NUMBER if container.type == "set" else _NUMBER
-    if (item_type in ("tuple", "list") and each_bytes > _FEW_NUMBERS) or (item_type == "int" and each_bytes > limit):
+    item_type = container.item_type
+    limits = {"tuple": _FEW_NUMBERS, "list": _FEW_NUMBERS, "int": _NUMBER * (1 + (container.type == "set"))}
+    most = limits.get(item_type or "", _FEW_ATTRIBUTES)
+    if each_bytes > most and item_type not in ("float", "bool", "str", "dict"):
         item_type = f"large {item_type}"
     for store in stores:
         values = store.values if isinstance(store.statement, ast.Expr) else ()
@@ -169,10 +168,11 @@ def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebo
         case ast.Name(id=row) if item_type == "dict":
             fields, columns = _fields(row, store, code)
             return _filled(_FIELDS, store, value, row=row, fields=fields, table=_table(row, store, columns))
-        case ast.Call() if item_type == "dict":
+        case ast.Call() | ast.Subscript() if item_type == "dict":
             fields, _ = _fields("row", store, code)
             less = _filled(_FIELDS, store, value, row="row", fields=fields, table="")
-            return less._replace(code=f"row = {store.scope.segment(value)}\n{less.code}")
+            head = "for row in {}: ..." if ".extend(" in store.scope.segment(store.statement) else "row = {}"
+            return less._replace(code=f"{head.format(store.scope.segment(value))}\n{less.code}")
         case ast.Dict() if item_type == "dict":
             return _columns(store, value)
         case ast.Tuple(elts=parts) if all(map(_is_copy, parts)):
@@ -183,19 +183,26 @@ def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebo
             if not any(_is_text(one) or isinstance(one, ast.JoinedStr | ast.Starred) for one in parts):
                 text = ", ".join(" ".join(store.scope.segment(one).split()) for one in parts)
                 return _filled(_PAIRS, store, value, value=text, count=str(len(parts)), kind=item_type)
-    return _of_type(store, value, item_type)
+    return _of_type(store, value, item_type, code)
 
 
-def _of_type(store: Store, value: ast.expr, item_type: str | None) -> Less | None:
+def _of_type(store: Store, value: ast.expr, item_type: str | None, code: Notebook) -> Less | None:
     """Return how less is kept of numbers, texts and tables, however they are made."""
     if item_type in _KINDS:
-        kind, dtype = _KINDS[item_type]
-        return _filled(_NUMBERS, store, value, kind=kind, dtype=dtype)
-    if item_type == "str":
+        return _filled(_NUMBERS, store, value, kind=_KINDS[item_type][0], dtype=_KINDS[item_type][1])
+    kind = item_type or ""
+    if kind == "str":
         return _filled(_TEXTS, store, value)
-    if (item_type or "").startswith("__main__."):
-        return _filled(_OBJECTS, store, value, kind=f"{item_type}".rpartition(".")[2])
-    return None
+    bound = (one for scope in code.scopes_mentioning(kind) for one in scope.bindings.get(kind, ())) if kind else ()
+    made = (one.definition for one in bound if isinstance(one.definition, ast.ClassDef))
+    return next((_filled(_OBJECTS, store, value, kind=kind, **_slots(one)) for one in made), None)
+
+
+def _slots(made: ast.ClassDef) -> dict[str, str]:
+    """Return the attributes that a class sets of itself, as they are written in `__slots__`, and the first of them."""
+    found = (one for one in walk(made) if isinstance(one, ast.Attribute) and getattr(one.value, "id", "") == "self")
+    names = list(dict.fromkeys(one.attr for one in found if isinstance(one.ctx, ast.Store))) or ["x", "y"]
+    return {"slots": ", ".join(map(repr, names)) + ("," if len(names) == 1 else ""), "first": names[0].strip("_")}
 
 
 def _columns(store: Store, entry: ast.Dict) -> Less | None:
@@ -211,7 +218,7 @@ def _columns(store: Store, entry: ast.Dict) -> Less | None:
 
 def _filled(less: Less, store: Store, given: ast.expr, **names: str) -> Less:
     named = {"plain": store.container, "value": " ".join(store.scope.segment(given).split()), **names}
-    told = less.told.replace("{kind}", named.get("kind", "")).replace("{count}", named.get("count", ""))
+    told = less.told.replace("{kind}", names.get("kind", "")).replace("{count}", names.get("count", ""))
     return Less(less.code.format(**named), less.title.format(**named) if less.title else "", told)
 
 
@@ -235,8 +242,8 @@ def _is_copy(node: ast.expr) -> bool:
 
 def _is_emptied(store: Store) -> bool:
     """Whether items are taken out of the container again."""
-    calls = (one.func for one in store.scope.calls if isinstance(one.func, ast.Attribute))
-    return any(one.attr.startswith("pop") and container_name(one.value) == store.container for one in calls)
+    calls = [one.func for one in store.scope.calls if last_name(one.func).startswith("pop")]
+    return any(isinstance(one, ast.Attribute) and container_name(one.value) == store.container for one in calls)
 
 
 def _fields(row: str, store: Store, code: Notebook) -> tuple[str, str]:
@@ -250,10 +257,23 @@ def _fields(row: str, store: Store, code: Notebook) -> tuple[str, str]:
                     | ast.comprehension(target=ast.Name(id=name), iter=rows)
                 ) if last_name(rows) == kept:
                     later |= dict.fromkeys(_read_of(name, scope.nodes, ast.Load))
+    later |= dict.fromkeys(_columns_read(kept, code))
     here, made = (list(_read_of(row, store.scope.nodes, one)) for one in (ast.Load, ast.Store))
     read = [one for one in dict.fromkeys((*here, *later)) if one not in made]
     fields = ", ".join(f"{row}[{one!r}]" for one in list(later) or here or ["a", "b"])
     return fields + ("," if "," not in fields else ""), ", ".join(map(repr, read or ["a", "b"]))
+
+
+def _columns_read(kept: str, code: Notebook) -> Iterator[str]:
+    """Yield the columns that are taken of a table of these rows: `pd.DataFrame(rows)[["a", "b"]]`."""
+    for scope in code.scopes_mentioning(kept):
+        for node in scope.nodes:
+            match node:
+                case ast.Subscript(value=ast.Call(func=made, args=[rows]), slice=ast.List(elts=names)):
+                    if last_name(made) == "DataFrame" and last_name(rows) == kept:
+                        yield from (
+                            one.value for one in names if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                        )
 
 
 def _read_of(row: str, nodes: Iterable[ast.AST], how: type[ast.expr_context]) -> Iterator[str]:

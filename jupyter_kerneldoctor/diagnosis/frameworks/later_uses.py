@@ -84,7 +84,7 @@ class _Path(NamedTuple):
 class _Finder:
     def __init__(self, code: Notebook, fillers: set[ast.AST]) -> None:
         self.code, self.fillers, self.origins = code, fillers, Origins(code)
-        self._seen, self._parents = set[object](), dict[ast.stmt, dict[ast.AST, ast.AST]]()
+        self._seen, self._parents = set[object](), dict[ast.AST, dict[ast.AST, ast.AST]]()
 
     def of_attribute(self, word: str, through: tuple[str, ...] = (), depth: int = 0) -> Iterator[Use]:
         """Follow all attributes of a name, but methods."""
@@ -218,10 +218,11 @@ class _Finder:
 
 
 def parent_of(
-    node: ast.AST, scope: Scope, known: dict[ast.stmt, dict[ast.AST, ast.AST]] | None = None
+    node: ast.AST, scope: Scope, known: dict[ast.AST, dict[ast.AST, ast.AST]] | None = None
 ) -> ast.AST | None:
     """Return what an expression is directly a part of."""
-    statement, known = scope.statement_of(node), {} if known is None else known
+    own = scope.node.body if isinstance(scope.node, ast.Lambda) else None  # its statement has no parts of it
+    statement, known = own or scope.statement_of(node), {} if known is None else known
     if statement is None:
         return None
     if statement not in known:

@@ -1,7 +1,7 @@
 """What all uses of a container tell together: only entries, the last or first items, columns, or lists by key."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..code.calls import last_name, plain_names
 from ..code.literals import number
@@ -46,15 +46,16 @@ def of_all_uses(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Step | N
     """Return what takes the place of the container, where its uses tell that together."""
     kinds = {one.kind for one in uses}
     if kept.form == "listed":
-        return _drawn(uses, kept) if kinds == {"entry"} else _by_key(uses, kept)
+        return (_drawn(uses, kept) or _of_entries(uses, kept)) if kinds == {"entry"} else _by_key(uses, kept)
     if len(uses) == 1 and _is_with_next(uses[0].node):
         return _neighbours(uses[0], kept)
     if all(set(one.through) & set(_FRAMES) for one in uses):
         return _of_columns(uses, kept, code)
     if any(one.through for one in uses) or kept.form == "many":
         return None
-    if kinds == {"entry"}:
-        return _when_asked_for(kept)
+    entries = [one for one in uses if not _is_of_keys(one, kept)]
+    if entries and {one.kind for one in entries} == {"entry"}:
+        return _when_asked_for(kept) if len(entries) == len(uses) else _smaller_entries(entries, kept)
     if kinds == {"last"}:
         return _newest(uses, kept)
     if kinds == {"method", "first"} and len(uses) == 2:
@@ -109,6 +110,57 @@ def _when_asked_for(kept: KeptItem) -> Step | None:
         f"def get_{word}({key}):\n    return {kept.text(value)}\n\nget_{word}({key})  # in place of {kept.name}[{key}]"
     )
     return Step("Make each when it is asked for, and keep the newest few: lru_cache", text, is_put=False)
+
+
+def _is_of_keys(use: Use, kept: KeptItem) -> bool:
+    """Whether only the keys of a dict are gone through: `max(found, key=lambda k: len(found[k]))`, `for k in found`."""
+    called = last_name(use.node.func) if isinstance(use.node, ast.Call) else ""
+    return kept.key is not None and (use.kind == "for" or (use.kind == "given" and called in ("max", "min", "sorted")))
+
+
+def _smaller_entries(uses: Sequence[Use], kept: KeptItem) -> Step | None:
+    """Tell of a dict of whose entries only the length, the sum or the like is asked for."""
+    calls = [parent_of(one.node, one.scope) for one in uses]
+    asked = {last_name(one.func) for one in calls if isinstance(one, ast.Call) and len(one.args) == 1}
+    if (
+        len(asked) != 1
+        or not all(isinstance(one, ast.Call) for one in calls)
+        or not asked <= {"len", "sum", "max", "min"}
+    ):
+        return None
+    (name,) = asked
+    line = (
+        kept.put(f"{name}({kept.text(kept.value)})") + f"  # a number; later {kept.name}[...] in place of {name}(...)"
+    )
+    return Step(f"Keep of each only its {name}: nothing else is asked for", line, goes=False)
+
+
+def _of_entries(uses: Sequence[Use], kept: KeptItem) -> Step | None:
+    """Tell of lists by key of which only the last items, or a sum, a mean, a count are read, one key at a time."""
+    lines, ends, newest = dict[str, None](), list[str](), set[int]()
+    for use in uses:
+        match parent := parent_of(use.node, use.scope):
+            case ast.Subscript(slice=ast.Slice(lower=ast.UnaryOp(op=ast.USub(), operand=many), upper=None)):
+                newest |= {number(many) or 0}
+            case ast.Subscript(slice=ast.UnaryOp(op=ast.USub(), operand=many)):
+                newest |= {number(many) or 0}
+            case ast.Call() if parent.args == [use.node] and (known := _BY_KEY.get(last_name(parent.func))):
+                given = "key" if kept.key is None else kept.text(kept.key)
+                lines |= dict.fromkeys(one.format(key=given, value=kept.text(kept.value)) for one in known[0])
+                name = use.scope.segment(use.node.slice) if isinstance(use.node, ast.Subscript) else given
+                ends.append(f"{known[1].format(name=name)}  # in place of {use.scope.segment(parent)}")
+            case _:
+                return None
+    if newest and not lines and 0 not in newest:
+        most = max(newest)
+        before = (
+            f"from collections import defaultdict, deque\n\n{kept.name} = defaultdict(lambda: deque(maxlen={most}))"
+        )
+        behind = f"list({kept.name}[key])[-{most}:]  # a deque has no slices"
+        return Step(
+            f"Keep the newest {most} of each key only: deque(maxlen={most})", kept.store, before, behind, goes=False
+        )
+    return _sums_by_key(lines, ends, kept) if not newest else None
 
 
 def _newest(uses: Sequence[Use], kept: KeptItem) -> Step | None:
@@ -208,11 +260,16 @@ def _by_key(uses: Sequence[Use], kept: KeptItem) -> Step | None:
                 given = "key" if kept.key is None else kept.text(kept.key)
                 lines |= dict.fromkeys(one.format(key=given, value=kept.text(kept.value)) for one in known[0])
                 ends.append(f"{known[1].format(name=key)}  # in place of {use.scope.segment(call)}")
+    return _sums_by_key(lines, ends, kept)
+
+
+def _sums_by_key(lines: Iterable[str], ends: Sequence[str], kept: KeptItem) -> Step | None:
     if not lines:
         return None
     begun = dict.fromkeys(one.partition("[")[0] for one in lines)
     before = "\n".join(f"{one} = {_BEGIN[one]}" for one in begun)
-    title = f"Keep for each key what is worked out of its list, and no lists in {kept.name}"
+    how = "a running mean" if len(begun) > 1 else "what is worked out of its list"
+    title = f"Keep for each key {how}, and no lists in {kept.name}"
     return Step(title, "\n".join(lines), before, "\n".join(dict.fromkeys(ends)))
 
 

@@ -8,6 +8,7 @@ from ...code.stores import Store, stores
 from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
+from ...frameworks.kept_in_loops import less_of_the_loop
 from ...frameworks.large_comprehensions import large_comprehension
 from ...frameworks.pandas import cells_of, rows_gone_through
 from ...frameworks.plain_lists import filled_array, is_list, repeated_number
@@ -71,7 +72,6 @@ class AnItemAtATime(Fix):
 
     FIRES = [
         Case("pairs = [(a, b) for a in xs for b in ys if a != b]", says=("row = [(a, b) for b in ys if a != b]",)),
-        Case("parts = [s[i : i + 50] for i in range(n)]", says=("key=lambda i: s[i : i + 50]",)),
         Case("d = n * [-1]\nrank(d)", line=1, says=("d = np.full(n, -1, dtype='int32')",)),
         Case("best = [0] * (n + 1)\nrank(best)", line=1, says=("best = np.full(n + 1, 0, dtype='int32')",)),
         Case(
@@ -204,6 +204,9 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     value, kept = " ".join(segment(store.values[0]).split()), death.values.of(store.values[0], store.scope)
     if (kept is not None and kept.type in ("str", "bytes")) or adds_to_numbers(store, death.code) or _is_masked(store):
         return None
+    if (told := less_of_the_loop([store], death.code)) is not None:
+        title = told.title or f"Keep less in `{store.container}`"
+        return Proposal((), told.told, death.memory.missing_bytes, title, told.code)
     left = _put_less(store)
     why = (
         f"{quote(Place(statement, store.scope).text)} keeps something of each round, with all that it refers to: a row "

@@ -15,7 +15,7 @@ from ...postmortem import Grown
 
 _LOOP = "rows = []\nwhile True:\n    rows.append(read())"
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
-_GRAPHS_HELD = NamedObject("rows", "list", 9000, items=9000, grew_bytes=9000, items_before=0, with_graph=True)
+_GRAPHS_HELD = replace(_ROWS, bytes=9000, grew_bytes=9000, with_graph=True)
 
 
 def _dict(items: str) -> NamedObject:
@@ -34,7 +34,7 @@ def _of_items(body: str, item_type: str, *says: str) -> Case:
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)"
 _CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
 
-_FRAMES = replace(_ROWS, type="dict", item_type="pandas.DataFrame")
+_FRAMES = _dict("pandas.DataFrame")
 _FLIGHTS = "import pandas as pd\nflights = pd.read_csv('flights.csv')\nrows = {}\n"
 _SEARCH = (
     "from collections import deque\nrows, todo = {root: None}, deque([root])\nwhile todo:\n    word = todo.popleft()\n"
@@ -66,6 +66,22 @@ LOOPS_THAT_TELL = (
         grew=_dict("float"),
         says=("if score >= threshold", "rows[one, other] = score", "blocks"),
     ),
+    Case(
+        "for u in todo:\n    for v in graph[u]:\n        if v not in rows:\n            rows[v] = rows[u] + [v]",
+        grew=_dict("list"),
+        says=("parent[v] = u", "way.append(parent[way[-1]])"),
+    ),
+    Case(
+        "while rows:\n    u, way = rows.popleft()\n    for v in graph[u]:\n"
+        "        if v not in seen:\n            seen.add(v)\n            rows.append((v, way + [v]))",
+        grew=replace(_ROWS, type="collections.deque", item_type="tuple"),
+        says=("parent[v] = u", "the queue holds nodes"),
+    ),
+    Case(
+        "for i in range(1, n):\n    for j in range(1, m):\n        rows[i][j] = rows[i - 1][j - 1] + a[i]",
+        grew=replace(_ROWS, item_type="list"),
+        says=("previous = row",),
+    ),
     Case("while len(rows) < n:\n    rows.append(rows[-1] + rows[-2])", grew=_ROWS, says=("maxlen=2",)),
     Case(_SEARCH, grew=_dict("str"), says=("A*", "for other in changed(word):", "growing limit of depth")),
     Case(
@@ -78,13 +94,7 @@ LOOPS_THAT_TELL = (
     Case(
         _FLIGHTS + "for k, part in flights.groupby('k'):\n    rows[k] = part['x'].max()", grew=_FRAMES, says=(_FORGETS,)
     ),
-    Case(
-        _PAIRS + "    if near(one, other) < 3:\n        rows[one, other] = near(one, other)",
-        grew=_dict("float"),
-        says=(_FORGETS,),
-    ),
     Case(_SEARCH.replace("changed(word)", "graph[word]"), grew=_dict("str"), says=(_FORGETS,)),
-    Case(_SEARCH.replace("if word == wanted", "if stop"), grew=_dict("str"), says=(_FORGETS,)),
 )
 
 _ROUNDS = (
@@ -144,12 +154,6 @@ class BoundGrowingContainer(Advice):
     FIRES = [
         Case(_LOOP, grew=_ROWS, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
         Case(_LOOP, grew=replace(_ROWS, item_type="pandas.DataFrame"), says=("pickle.dump(rows,",)),
-        Case(_LOOP, grew=replace(_ROWS, items=30), says=("deque(maxlen=10)",)),  # of 50 MiB each
-        Case(
-            "import csv\nrows = []\nfor row in csv.DictReader(f):\n    rows.append(row)",
-            grew=replace(_ROWS, item_type="dict"),
-            says=("rows.append((row['a'], row['b']))", "yield row"),
-        ),
         Case(
             "import csv\nrows = []\nwith open('till.csv') as f:\n    for row in csv.DictReader(f):\n"
             "        rows.append(row)\nfor r in rows:\n    n[r['shop']] += float(r['sum'])",
@@ -158,7 +162,10 @@ class BoundGrowingContainer(Advice):
         ),
         _of_items("rows.append([a, n[b]])", "list", "rows.extend((a, n[b]))", "reshape(-1, 2)", "yield a, n[b]"),
         _of_items("rows.append(f(a))", "float", "rows = array('d')"),
-        _of_items("rows.append(Particle(a))", "__main__.Particle", "class Particle:", "__slots__"),
+        _of_items(
+            "rows.append(Dot(a))\nclass Dot:\n    def __init__(self, at):\n        self.at, self.n = at, 0",
+            *("Dot", "class Dot:", "__slots__ = ('at', 'n')"),
+        ),
         _of_items("rows.append(json.loads(a))\nt = sum(r['n'] for r in rows)", "dict", "rows.append((row['n'],))"),
         Case(
             "rows = set()\nfor a in xs:\n    rows.add(f(a))",
@@ -178,7 +185,6 @@ class BoundGrowingContainer(Advice):
             grew=replace(_ROWS, item_type="tuple"),
             says=("step % 10", "open_memmap"),
         ),
-        _of_items("rows.append(copy.deepcopy(grid))", "list", "changes.append((place, old, new))"),
         Case(
             "rows = {}\nfor a in xs:\n    rows.setdefault(f(a), set()).add(a)",
             grew=_dict("set"),
@@ -219,11 +225,6 @@ class BoundGrowingContainer(Advice):
         ),
         _in_rounds(
             _NET,
-            "rows = []\nfor x in xs:\n    with torch.no_grad():\n        rows.append(net(x))",
-            *("small = net(x).mean().item()", "net(x).detach().cpu().numpy()"),
-        ),
-        _in_rounds(
-            _NET,
             "rows = []\nfor x in xs:\n    rows.append(net(x).detach().clone())",
             *("net(x).detach().clone().cpu().numpy()", ".argmax(-1)"),
         ),
@@ -236,7 +237,6 @@ class BoundGrowingContainer(Advice):
     SILENT = [
         Case(_LOOP, grew=_CACHE),
         Case(_LOOP),
-        Case("x = [0] * 10**10"),
         Case(_LOOP, grew=_ROWS, cause="segfault"),
     ]
 

@@ -1,15 +1,13 @@
-from collections.abc import Iterator
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import NamedObject
 
-from ...code.calls import plain_names
 from ...code.stores import stores
 from ...examples import MIB
+from ...filled import filling
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.at_once import done_at_once
-from ...frameworks.kept_items import KeptItem, kept_items, made_items
-from ...place import guilty_place
+from ...frameworks.kept_items import kept_items
 
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
 _DICT = replace(_ROWS, type="dict")
@@ -82,6 +80,21 @@ class DoItAtOnce(Fix):
             "rows = defaultdict(list)\nfor x in xs:\n    rows[x.shop].append(x.sum)\n"
             "for shop, sums in rows.items():\n    print(shop, sum(sums) / len(sums))",
             *("sums[x.shop] += x.sum", "counts[x.shop] += 1"),
+            of=_DICT,
+        ),
+        _case(
+            "rows = defaultdict(list)\nfor s, g in games():\n    rows[s].append(g)\n    value[s] = np.mean(rows[s])",
+            *("a running mean", "sums[s] / counts[s]"),
+            of=_DICT,
+        ),
+        _case(
+            "rows = defaultdict(list)\nfor s, g in games():\n    rows[s].append(g)\n    last = rows[s][-60:]",
+            "defaultdict(lambda: deque(maxlen=60))",
+            of=_DICT,
+        ),
+        _case(
+            "rows = {}\nfor k in ks:\n    rows[k] = f(k)\nn = max(rows, key=lambda k: len(rows[k]))",
+            "rows[k] = len(f(k))",
             of=_DICT,
         ),
         _case(_KEYS + "print(rows['a'])", "lru_cache(maxsize=32)", "return load(k)", of=_DICT),
@@ -166,25 +179,10 @@ class DoItAtOnce(Fix):
         container, fillers = death.growth.container, kept_items(stores(death.code.running))
         if container is not None and container.with_graph:
             return
-        for kept in _suspected(death, fillers):
+        for kept in filling(death, fillers):
             if (less := done_at_once(kept, fillers, death.code)) is not None:
                 grew = death.memory.missing_bytes if container is None else container.grew_bytes or container.bytes
                 name = kept.name if container is None else container.name
                 why = f"{quote(name)} grew by {size(grew or 0)}. {less.told}"
                 yield Proposal((), why, grew, less.title, less.code)
                 return
-
-
-def _suspected(death: Death, fillers: list[KeptItem]) -> Iterator[KeptItem]:
-    """Yield what fills the container that grew; else what the statement that memory grew in keeps."""
-    container, at = death.growth.container, guilty_place(death)
-    if container is not None:
-        word = container.name.rpartition(".")[2]
-        yield from (one for one in fillers if one.name.rpartition(".")[2] == word)
-    elif at is not None:
-        names = at.scope.assigned_by(at.node)  # what it makes may be kept behind it, in the same round
-        near = [one for one in fillers if one.scope is at.scope and names & plain_names(one.value)]
-        repeated = (one for one in (*fillers, *near) if one.statement is at.node or one in near)
-        yield from (one for one in repeated if not one.scope.is_cell or one.scope.loops_around(one.statement))
-    if at is not None and (made := made_items(at.node, at.scope)) is not None:
-        yield made
