@@ -84,7 +84,7 @@ LAYERS = (
     {"cause"},
     {"causes"},
     {"case", "calls", "environments", "facts", "place", "unrolled", "unused_objects", "workers", "trained_weights"},
-    {"sizing"},
+    {"sizing", "filled"},
     {"fix"},
     {"lesser_ways", "trainer_setting"},
     {"fixes"},
