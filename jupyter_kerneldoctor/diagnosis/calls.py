@@ -6,6 +6,7 @@ makers(death, "sklearn.cluster.DBSCAN")   # DBSCAN(eps=0.5), where `model.fit(X)
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -117,6 +118,12 @@ def ran_in_function(death: Death, *functions: str) -> bool:
     """Whether the last stack went through a function of one of these names."""
     frames = death.last_stack.frames if death.last_stack is not None else ()
     return any(frame.function.rpartition(".")[2] in functions for frame in frames)
+
+
+def is_in_library(death: Death, code: re.Pattern[str]) -> bool:
+    """Whether the last stack went through code of a library that is named so: `torch/optim/adam.py:step`."""
+    frames = death.last_stack.frames if death.last_stack is not None else ()
+    return any(code.search(f"{frame.file}:{frame.function}") for frame in frames if "site-packages" in frame.file)
 
 
 def makers(death: Death, *functions: str) -> Iterator[tuple[Call, Call]]:

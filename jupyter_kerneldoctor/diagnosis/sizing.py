@@ -1,13 +1,14 @@
 """How much smaller a batch should be, and what that rests on."""
 
 import ast
+import re
 from dataclasses import dataclass
 
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .analysis.growth import is_of_one_step
 from .analysis.guilty_statement import keeps_what_grew
-from .calls import network_call_at
+from .calls import is_in_library, network_call_at
 from .code.scopes import Scope
 from .death import Death
 from .frameworks.gradients import backward_calls, goes_backward, hides_gradients, sources_of_gradients
@@ -30,6 +31,10 @@ _MARGIN = 0.15  # a fit of resident memory was off by up to this much
 _MOST_RUNS = 6
 _LARGEST_FIRST_TRY = 256  # of a data set that was one batch
 _USUAL = 64
+_NOT_OF_A_BATCH = re.compile(
+    r"torch/(?:utils/data/sampler|optim/\w+)\.py:(?:__iter__|_init_group)|/optimizer\.py:build"
+)
+"""What makes the order of all rows, and the state of an optimizer: as large for a smaller batch."""
 _COPIES = 2  # of an array that TensorFlow slices were measured, and more
 
 
@@ -101,6 +106,8 @@ def batch_to_blame(death: Death) -> Batch | None:
     if not trains(code) and (death.growth.goes_on or network_call_at(death) is None):
         return None
     kept = death.growth.container
+    if is_in_library(death, _NOT_OF_A_BATCH):
+        return None
     if grew_elsewhere(death) or _is_copied(death) or fill_the_memory(death):
         return None
     if not (kept and is_of_one_step(kept)) and keeps_what_grew(death.growth, death.statement_at(death.line)):

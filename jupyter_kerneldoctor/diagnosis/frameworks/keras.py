@@ -106,7 +106,7 @@ def _is_model(node: ast.expr, scope: Scope, code: Notebook) -> bool:
     for one, where in all_origins(node, scope, code):
         name = code.qualified(one.func, where) if isinstance(one, ast.Call) else None
         if name is not None and not name.startswith("builtins."):
-            return name.split(".")[0] in _PACKAGES
+            return name.split(".")[0] in _PACKAGES and ".preprocessing." not in name
         if isinstance(one, ast.Call) and (made := code.definition(one.func, where)) is not None:
             bases = getattr(made.definition, "bases", ())
             if any((code.qualified(base, made.scope) or "").split(".")[0] in _PACKAGES for base in bases):

@@ -1,12 +1,13 @@
 """States that a loop carries from step to step with their graph: the hidden state of a recurrent network."""
 
 import ast
+import re
 from typing import NamedTuple
 
 from ..code.calls import plain_names
 from ..code.notebook import Notebook, Scope
 from ..code.stores import Store
-from .gradients import backward_calls, name_of_torch, reached_by_gradients, records_graph
+from .gradients import backward_calls, graph_is_off_at, name_of_torch, reached_by_gradients, records_graph
 from .kept import is_bound_anew, kept_values
 from .torch import Kind, Tensors
 
@@ -91,6 +92,24 @@ def kept_states(code: Notebook, tensors: Tensors) -> list[State]:
                             pair = f"tuple(s.detach() for s in {name})"
                             cut = f"{pair} if isinstance({name}, tuple) else {name}.detach()"
                             found.append(State(name, f"{name} = None if {name} is None else {cut}", node, scope))
+    return found
+
+
+def kept_averages(code: Notebook) -> list[State]:
+    """Return the attributes that a network mixes in each call with what it was given: `self.c = 0.9 * self.c + z`."""
+    found: list[State] = []
+    for scope in code.running.functions:
+        for node in scope.nodes if scope.owner and scope.function in ("forward", "__call__") and scope.body else ():
+            match node:
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id="self")) as target], value=ast.BinOp() as value
+                ):
+                    name, mixed = scope.segment(target), scope.segment(value)
+                    is_own = re.search(rf"{re.escape(name)}\b", mixed) and plain_names(value) - {"self"}
+                    if not is_own or "detach" in mixed or ".data" in mixed or graph_is_off_at(node, scope, code):
+                        continue
+                    cut = f"{name} = {name}.detach() if {name_of_torch(code)}.is_tensor({name}) else {name}"
+                    found.append(State(name, cut, node, scope))
     return found
 
 

@@ -3,11 +3,12 @@
 import ast
 
 from ..case import Case
+from ..code.calls import plain_names
 from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
 from .conditions import both, is_made_by, made, without
-from .way import LesserWay
+from .way import LesserWay, called_object
 
 _PACKAGES, _AGENTS = ("stable_baselines3", "sb3_contrib"), ("DQN", "SAC", "TD3", "DDPG", "QRDQN", "TQC")
 _OFF_POLICY = tuple(f"{package}.{name}" for package in _PACKAGES for name in _AGENTS)
@@ -36,6 +37,16 @@ def _predicts_in_a_loop(call: Call, death: Death) -> bool:
     of_keras = any(map(death.code.imports, ("keras", "tensorflow")))
     loops = [one for one in call.scope.loops_around(call.node) if not isinstance(one, ast.AsyncFor)]
     return of_keras and bool(loops) and death.growth.goes_on and death.growth.container is None
+
+
+def _fits_in_a_loop(call: Call, death: Death) -> bool:
+    """Whether Keras fits the same model in each round of a loop, to other rows."""
+    loops = {part for loop in call.scope.loops_around(call.node) for part in call.scope.inside(loop)}
+    given = [one for one in call.node.args[:1] if isinstance(one, ast.Name)]
+    owner = next(iter(plain_names(called_object(call))), "")
+    bound = {one.id for one in loops if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    is_new = owner in bound - {"self"}
+    return bool(given) and given[0].id in bound and not is_new and _predicts_in_a_loop(call, death)
 
 
 WAYS = (
@@ -107,6 +118,20 @@ WAYS = (
         "X32 = {of0}.astype('float32')  # half of it, before; then: del {a0}\n"
         "data = xgboost.QuantileDMatrix(X32, label=y, max_bin=256)  # one byte for a value, with tree_method='hist'\n"
         "# LightGBM: lightgbm.Dataset(X32, y, params={{'max_bin': 63}}, free_raw_data=True)",
+    ),
+    LesserWay(
+        (".fit",),
+        "Train on one batch in each round: train_on_batch, not fit",
+        "makes a data set, callbacks and a history in each round of the loop, and leaves something behind.",
+        "rows = random.sample(memory, 32)  # all rows of a step as one batch\n"
+        "{owner}.train_on_batch(np.stack(states), np.stack(targets))\n"
+        "values = {owner}(np.stack(states), training=False).numpy()  # in place of predict, one call for all\n\n"
+        "if episode % 50 == 0:  # where it still grows\n"
+        "    {owner}.save('agent.keras')\n    keras.backend.clear_session()\n"
+        "    {owner} = keras.models.load_model('agent.keras')",
+        Case("import keras\nnet = keras.Sequential()", "for x, y in steps:\n    net.fit(x, y, verbose=0)", line=2),
+        _fits_in_a_loop,
+        silent=(Case("import keras", "for n in ns:\n    net = build(n)\n    net.fit(x, y)", line=3),),
     ),
     LesserWay(
         (".predict",),

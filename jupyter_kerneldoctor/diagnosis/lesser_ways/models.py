@@ -72,6 +72,13 @@ def _made(call: Call, death: Death, *words: str) -> Iterator[tuple[ast.Call, Sco
             yield one, where
 
 
+def _samples_background(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name the explainer that works each row out beside all rows that it was given."""
+    for one, where in _made(call, death, "KernelExplainer", "SamplingExplainer", "DeepExplainer", "GradientExplainer"):
+        return {"maker": " ".join(where.segment(one).split())} if death.code.imports("shap") else False
+    return False
+
+
 def _is_exact(call: Call, death: Death) -> bool:
     """Whether t-SNE is told to compare all pairs of rows."""
     given = (word for one, _ in _made(call, death, "TSNE") for word in one.keywords)
@@ -140,7 +147,8 @@ WAYS = (
         "Let t-SNE look at the neighbours only: method='barnes_hut'",
         "holds several numbers for each pair of rows with `method='exact'`.",
         "from sklearn.manifold import TSNE\n\n# for two or three components; above these: some thousand rows\n"
-        "{to} = TSNE(n_components=2, method='barnes_hut').fit_transform({a0})  # with your other arguments",
+        "{to} = TSNE(n_components=2, method='barnes_hut').fit_transform({a0})  # with your other arguments\n"
+        "few = {of0}[::10]  # or of a sample: a tenth of the rows shows the same groups",
         Case(
             "from sklearn.manifold import TSNE\ndef plane(rows):\n    t = TSNE(method='exact', perplexity=9)\n"
             "    return t.fit_transform(rows)",
@@ -161,6 +169,16 @@ WAYS = (
             "search.fit(X, y)",
         ),
         _leaves_one_out,
+    ),
+    LesserWay(
+        (".shap_values", ".()"),
+        "Compare with few rows of background: shap.sample, shap.kmeans",
+        "works out each row beside every row of the background that the explainer was given, many times.",
+        "background = shap.kmeans(X_train, 50)  # 50 rows that stand for all; or shap.sample(X_train, 100)\n"
+        "explainer = shap.KernelExplainer(predict, background)  # with your own function\n"
+        "values = explainer.shap_values({of0}[:200], nsamples=200)  # and of some rows; {maker} takes all of them",
+        Case("import shap\ne = shap.KernelExplainer(f, X)", "v = e.shap_values(X)"),
+        _samples_background,
     ),
     LesserWay(
         (".shap_values", "sklearn.inspection.permutation_importance", "sklearn.manifold.TSNE", "umap.UMAP"),

@@ -1,6 +1,7 @@
 """Layers and embeddings: more weights than the data need."""
 
 import ast
+from collections.abc import Mapping
 from itertools import pairwise
 
 from ..case import Case
@@ -79,7 +80,67 @@ def _in_network(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the othe
     return call.scope.function in ("forward", "call", "__call__")
 
 
+def _of_all_pairs(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name two tensors each row of which meets each row of the other: `x.unsqueeze(1) - y.unsqueeze(0)`."""
+    for node in call.scope.inside(call.statement) if death.code.imports("torch") else ():
+        match node:
+            case ast.BinOp(
+                left=ast.Call(func=ast.Attribute(attr="unsqueeze", value=left), args=[ast.Constant(value=one)]),
+                right=ast.Call(func=ast.Attribute(attr="unsqueeze", value=right), args=[ast.Constant(value=other)]),
+            ) if {one, other} in ({0, 1}, {1, 2}):
+                return {"left": call.scope.segment(left), "right": call.scope.segment(right)}
+    return False
+
+
+def _takes_all_texts(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name what a tokenizer made of all texts, where a network gets it as a whole: `model(**encoded)`."""
+    given = [
+        one.value for one in call.node.keywords if one.arg is None and isinstance(one.value, ast.Name | ast.Attribute)
+    ]
+    is_whole = len(given) == 1 and not call.scope.loops_around(call.node) and not death.growth.goes_on
+    if not is_whole or not death.code.imports("transformers"):
+        return False
+    return {"encoded": call.scope.segment(given[0])}
+
+
 WAYS = (
+    LesserWay(
+        (".()",),
+        "Take some texts at a time through the network",
+        "takes all texts through the network at once, and gives vectors of every token.",
+        "parts = []\nfor start in range(0, len({encoded}['input_ids']), 16):  # 16 texts at a time\n"
+        "    part = {{key: value[start:start + 16] for key, value in {encoded}.items()}}\n"
+        "    with torch.no_grad():\n        out = {owner}(**part)\n"
+        "    parts.append(out[0][:, 0].clone())  # of each text what is used: here the first token's vector\n"
+        "vectors = torch.cat(parts)",
+        Case(
+            "from transformers import AutoModel, AutoTokenizer\ntok = AutoTokenizer.from_pretrained('a')\n"
+            "net = AutoModel.from_pretrained('a')",
+            "enc = tok(texts, return_tensors='pt')\nout = net(**enc)",
+            line=2,
+            growth="jump",
+            says=("out = net(**part)",),
+        ),
+        _takes_all_texts,
+        silent=(
+            Case(
+                "from transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('a')",
+                "for texts in parts:\n    out = net(**tok(texts))",
+                growth="jump",
+            ),
+        ),
+    ),
+    LesserWay(
+        (".unsqueeze",),
+        "Take the distances without all differences: torch.cdist, a block at a time",
+        "is put beside another one, which makes all differences of all pairs of rows.",
+        "distances = torch.cdist({left}, {right})  # one number for each pair\n\n"
+        "for part in {left}.split(1000):  # or a block of rows at a time; keep the nearest, or a sum\n"
+        "    near = torch.cdist(part, {right})",
+        Case("import torch\nx = torch.rand(9, 9)", "d = x.unsqueeze(0) - x.unsqueeze(1)", growth="jump"),
+        _of_all_pairs,
+        silent=(Case("import torch\nx = torch.rand(9, 9)", "d = x.unsqueeze(0) - 1", growth="jump"),),
+    ),
     LesserWay(
         (".fit", ".step", ".backward", *(f"{package}.Embedding" for package in _LAYERS), ".()"),
         "Number the ids that occur, and give the embedding a row for each of these",

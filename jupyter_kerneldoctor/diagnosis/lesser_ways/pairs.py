@@ -38,7 +38,7 @@ def _of_rows(call: Call, death: Death) -> dict[str, str] | bool:
                     | ast.Tuple(elts=[ast.Subscript(value=rows) as one, ast.Subscript() as other])
                 ):
                     known, same = death.values.of(rows, store.scope), dump(rows) == dump(other.value)
-                    if same and known is not None and len(known.shape) > 1 and dump(one) != dump(other):
+                    if same and (known is None or len(known.shape) > 1) and dump(one) != dump(other):
                         segment = store.scope.segment
                         return {"rows": segment(rows), "i": segment(one.slice), "j": segment(other.slice)}
     return False

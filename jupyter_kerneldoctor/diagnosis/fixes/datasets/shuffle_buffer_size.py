@@ -2,8 +2,16 @@ import ast
 
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
-from ...frameworks.keras import Step, batched_before, is_after_map, is_of_numbers, pipeline_steps, written_number
+from ...frameworks.keras import (
+    Step,
+    batched_before,
+    is_after_map,
+    is_of_numbers,
+    pipeline_steps,
+    written_number,
+)
 from ...frameworks.sliced_arrays import row_bytes
+from ...place import grew_in
 from ...sizing import power_of_two
 
 _FEW = 256  # of what a pipeline gives one at a time; a first try
@@ -74,6 +82,7 @@ class ShuffleBufferSize(Fix):
             "tf.keras.Sequential().fit(tf.data.Dataset.from_tensor_slices((X, X)).shuffle(2000).batch(9))",
         ),
         Case(_DATA, "model.fit(data.shuffle(100).batch(32))"),
+        Case(_DATA, "ds = data.shuffle(10_000).batch(32)", line=1),  # nothing is read yet
         Case("import random", "random.shuffle(10_000)"),
         Case("import torch\ndata = load()", "data.shuffle(10_000)"),
         Case(_DATA, "model.fit(data.shuffle(10_000))", before_mib=1900),
@@ -91,6 +100,9 @@ class ShuffleBufferSize(Fix):
         memory, code = death.memory, death.code
         for step in pipeline_steps(code, "shuffle") if memory.grew_here else ():
             call = step.call
+            statement = step.scope.tree.statements[call]
+            if isinstance(statement, ast.Assign) and grew_in(death, statement, step.scope):
+                continue  # nothing is read where the pipeline is made
             given = next(
                 (word.value for word in call.keywords if word.arg == "buffer_size"), next(iter(call.args), None)
             )

@@ -1,6 +1,7 @@
 import ast
 
 from ...code.notebook import Notebook
+from ...code.origins import all_origins
 from ...edits import EditRefusedError, insert_before, replace
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.keras import is_dataset, is_used, known_as, training_calls, written_number
@@ -125,6 +126,13 @@ def _is_only_iterated(node: ast.Call, scope: Scope) -> bool:
 def _sliced(call: Call, death: Death) -> Proposal | None:
     """Let a pipeline take rows out of the arrays, in place of copying these into TensorFlow."""
     missing, copied = death.memory.missing_bytes or 0, copied_bytes(call, death.values)
+    if not copied and _is_of_arrays(call, death) and grew_in(death, call.statement, call.scope):
+        why = (
+            f"{quote(call.text)} copies the arrays into TensorFlow, at times twice. A generator copies no more than a "
+        )
+        why += "row at a time, and reads an array that stays in its file: `np.load(path, mmap_mode='r')`."
+        title = "Take rows out of the arrays, without a copy: a generator"
+        return Proposal((), why, missing * 9 // 10, title, f"{_GENERATOR}  # of arrays")
     if copied < _LARGE * missing:
         return None
     why = (
@@ -136,6 +144,17 @@ def _sliced(call: Call, death: Death) -> Proposal | None:
     snippet = None if edits else f"{new}  # of arrays"
     return Proposal(
         edits, why, min(2 * copied, missing), "Take rows out of the arrays, without a copy: a generator", snippet
+    )
+
+
+def _is_of_arrays(call: Call, death: Death) -> bool:
+    """Whether what is sliced surely are arrays, though of unknown size: no names of files."""
+    given = call.node.args[0] if call.node.args else None
+    parts = given.elts if isinstance(given, ast.Tuple) else [] if given is None else [given]
+    return any(
+        isinstance(one, ast.Call) and (death.code.qualified(one.func, where) or "").startswith("numpy.")
+        for part in parts
+        for one, where in all_origins(part, call.scope, death.code)
     )
 
 

@@ -29,11 +29,13 @@ _ARRAYS = (
 _FILES = (
     "torch.save({value}, f'model-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
     "{owner}.load_state_dict(torch.load(f'model-{{i}}.pt'))  # one at a time, where it is needed\n"
-    "torch.save({value}, 'best.pt')  # or this alone, whenever the score is the best so far"
+    "torch.save({value}, 'best.pt')  # or this alone, whenever the score is the best so far\n"
+    "{kept} = deque(maxlen=5)  # or the newest only, in memory: from collections import deque"
 )
 _VALUES = (
     "torch.save({value}, f'weights-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
-    "weights = torch.load(f'weights-{{i}}.pt')  # one at a time, where it is needed"
+    "weights = torch.load(f'weights-{{i}}.pt')  # one at a time, where it is needed\n\n"
+    "{kept} = deque(maxlen=20)  # or the newest only, in memory: from collections import deque"
 )
 _HELD = NamedObject("kept", "list", 1600 * MIB, items=300, grew_bytes=1500 * MIB, items_before=0)
 _LOOP = "import copy, torch\nkept = []\nfor user in users:\n    w = train(copy.deepcopy(net)).state_dict()\n"

@@ -3,7 +3,7 @@ import ast
 from ...edits import drop_argument, insert_before
 from ...fix import OUT_OF_MEMORY, Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.gradients import backward_calls
-from ...frameworks.recurrent import carried_lists, carried_states, kept_states
+from ...frameworks.recurrent import carried_lists, carried_states, kept_averages, kept_states
 from ...frameworks.summed_losses import is_made_in
 from ...frameworks.torch import Tensors
 from ...units import enumeration
@@ -21,6 +21,12 @@ _KEEPS = (
     "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     "        self.rnn, self.h = torch.nn.GRU(9, 9), None\n    def forward(self, x):\n{cut}"
     "        y, self.h = self.rnn(x, self.h)\n        return y\n"
+)
+
+_CENTERS = (
+    "import torch\nclass Centers(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.c = torch.zeros(9)\n    def forward(self, x):\n{cut}"
+    "        self.c = 0.9 * self.c + 0.1 * x\n        return (x - self.c).mean()\n"
 )
 
 
@@ -77,6 +83,15 @@ class DropRetainGraph(Fix):
                 2: "net = Net()\nfor x in chunks:\n    loss = net(x).mean()\n    loss.backward()",
             },
             says=("self.h",),
+        ),
+        Case(  # an average that the loss compares with
+            _CENTERS.format(cut=""),
+            "for x in xs: Centers()(x).backward(retain_graph=True)",
+            becomes={
+                1: _CENTERS.format(cut="        self.c = self.c.detach() if torch.is_tensor(self.c) else self.c\n"),
+                2: "for x in xs: Centers()(x).backward()",
+            },
+            says=("`self.c`",),
         ),
         Case(  # each of the two is carried by itself
             _NET,
@@ -167,6 +182,9 @@ class DropRetainGraph(Fix):
                 for state in kept_states(code, tensors):  # the network keeps it itself
                     states.append(state)
                     edits += insert_before(state.scope, state.made, state.cut)
+                for state in kept_averages(code):
+                    states.append(state)
+                    edits += insert_before(state.scope, state.scope.body[0], state.cut)
                 why = f"{quote(scope.segment(one.node))} keeps the intermediate results of every step."
                 if carried := [*(state.name for state in states), *(text.partition("[")[0] for text in lists)]:
                     names = enumeration([quote(name) for name in carried])
