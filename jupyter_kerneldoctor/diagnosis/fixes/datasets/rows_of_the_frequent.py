@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterable
 
 from ...code.origins import all_origins
+from ...code.trees import walk
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...place import grew_in
 
@@ -95,6 +96,6 @@ def _width(array: ast.Name, scope: Scope, death: Death) -> str | None:
     for one, where in all_origins(array, scope, death.code):
         name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
         if isinstance(one, ast.Call) and name is not None and (name in _MADE or name.startswith("numpy.random.")):
-            shape = next((part for part in ast.walk(one) if isinstance(part, ast.Tuple) and len(part.elts) == 2), None)
+            shape = next((part for part in walk(one) if isinstance(part, ast.Tuple) and len(part.elts) == 2), None)
             return None if shape is None else where.segment(shape.elts[1])
     return None

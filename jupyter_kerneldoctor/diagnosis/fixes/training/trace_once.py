@@ -4,6 +4,7 @@ from jupyter_kerneldoctor.recording.events import Stack
 
 from ...code.calls import given_to, last_name
 from ...code.origins import Origins
+from ...code.trees import walk
 from ...examples.stuck import frame, own_frame, thread
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 from ...place import grew_in
@@ -128,7 +129,7 @@ def _counts(name: str, loop: ast.AST, scope: Scope) -> bool:
             case ast.AugAssign(target=ast.Name(id=other), value=ast.Constant(int() | float())):
                 found |= other == name
             case ast.Assign(targets=[ast.Name(id=other)], value=value) if other == name:
-                parts = [part for part in ast.walk(value) if isinstance(part, ast.Constant)]
+                parts = [part for part in walk(value) if isinstance(part, ast.Constant)]
                 found |= isinstance(value, ast.BinOp | ast.Call) and any(
                     isinstance(p.value, float | int) for p in parts
                 )
