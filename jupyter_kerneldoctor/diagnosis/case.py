@@ -7,12 +7,13 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import ChildState, Frame, Held, NamedObject, ThreadStack
 
 from .causes import all_causes, examine
 from .certainty import Certainty
 from .death import Death
 from .examples import MIB, Group, recording
+from .examples.stuck import look
 from .family import Family
 from .postmortem import CauseFinding
 
@@ -144,6 +145,24 @@ class Case:
             for one, share in zip(made.samples, shares, strict=False)
         ]
         return examine(replace(made, cells=tuple(cells), samples=tuple(samples))).judged((cause,))
+
+
+def stuck(
+    *cells: str,
+    inner: Sequence[Frame] = (),
+    waits_in: str | None = "futex_wait_queue",
+    line: int | None = None,
+    threads: Sequence[ThreadStack] = (),
+    processes: Sequence[ChildState] = (),
+    **case: Any,
+) -> Case:
+    """Return the case of a kernel that waits in the last line of its last cell, or in another, within these functions.
+
+    `waits_in` is the function of the Linux kernel, by default that of a lock; all else is as `Case` takes it.
+    """
+    line = line or cells[-1].count("\n") + 1
+    seen = look(cells[-1], line, *inner, waits_in=waits_in, threads=threads, children=processes)
+    return Case(*cells, line=line, stuck=[seen], **case)
 
 
 def _changed(sources: Sequence[str], becomes: Mapping[int, str] | Mapping[str, str]) -> dict[int, str]:

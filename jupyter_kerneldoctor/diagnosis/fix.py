@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from .calls import calls_at
-from .case import Case
+from .case import Case, stuck
 from .changes import Changes, EditRefusedError, unified_diff
 from .code.notebook import Call
 from .code.scopes import Scope
@@ -43,6 +43,7 @@ __all__ = [
     "SetArgument",
     "quote",
     "size",
+    "stuck",
 ]
 """What every fix needs, in one import."""
 

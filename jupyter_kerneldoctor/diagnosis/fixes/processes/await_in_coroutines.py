@@ -1,13 +1,11 @@
 import ast
 import re
-from typing import Any
 
 from ...code.cellfiles import user_line
-from ...examples.stuck import frame, look
-from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...examples.stuck import frame
+from ...fix import Death, Fix, Proposal, Proposals, quote, stuck
 
 _ASYNC = "async def read(q):\n    return q.get()\nawait read(q)"
-_STUCK: dict[str, Any] = {"cause": "hang", "line": 2}
 _GETS = frame("queue.py", "get")
 _FORMS = (
     (
@@ -42,10 +40,8 @@ class AwaitInCoroutines(Fix):
 
     id, title, causes = "await-in-coroutines", "Await in the coroutine: what blocks stops all of them", ("hang",)
 
-    FIRES = [
-        Case(_ASYNC, **_STUCK, stuck=[look(_ASYNC, 2, _GETS, waits_in="futex_wait_queue")], says=("asyncio.Queue()",))
-    ]
-    SILENT = [Case("q.get()", **{**_STUCK, "line": 1}, stuck=[look("q.get()", 1, _GETS, waits_in="futex_wait_queue")])]
+    FIRES = [stuck(_ASYNC, line=2, inner=[_GETS], says=("asyncio.Queue()",))]
+    SILENT = [stuck("q.get()", inner=[_GETS])]
 
     def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell

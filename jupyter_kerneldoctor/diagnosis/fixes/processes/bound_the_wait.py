@@ -4,7 +4,7 @@ from typing import Any
 
 from ...analysis.stuck_cell import StuckCell
 from ...examples.stuck import frame, look, thread
-from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 from ...units import statement
 
 _EVENT = "waits for something that is to be told, and nobody tells it."
@@ -175,8 +175,7 @@ def _texts(death: Death) -> str:
 
 
 def _hangs(source: str, says: str, *inner: Any, line: int = 1) -> Case:
-    stuck = look(source, line, *inner, waits_in="futex_wait_queue")
-    return Case(source, cause="hang", line=line, stuck=[stuck], says=(says,))
+    return stuck(source, inner=inner, line=line, says=(says,))
 
 
 _READ = re.compile(r"\bawait\s+([\w.]+)\.get\(\)")

@@ -1,18 +1,17 @@
 import ast
-from typing import Any
+from functools import partial
 
 from ...code.open_writes import open_write
 from ...code.origins import all_origins
 from ...edits import insert_after
-from ...examples.stuck import look
-from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
+from ...fix import Call, Death, Fix, Proposal, Proposals, quote, stuck
 
 _OPEN = (
     "import sqlite3\nmine, other = sqlite3.connect('a.db'), sqlite3.connect('a.db', timeout=900)",
     "mine.execute('insert into runs values (1)')",
 )
 _WAITS = "other.execute('create table notes (text)')"
-_STUCK: dict[str, Any] = {"cause": "hang", "line": 1, "stuck": [look(_WAITS, 1, waits_in="hrtimer_nanosleep")]}
+_case = partial(stuck, waits_in="hrtimer_nanosleep")
 
 
 class CommitWhatWasWritten(Fix):
@@ -30,18 +29,17 @@ class CommitWhatWasWritten(Fix):
     id, title, causes = "commit-what-was-written", "Commit what the other connection has written", ("hang",)
 
     FIRES = [
-        Case(*_OPEN, _WAITS, **_STUCK, becomes={2: _OPEN[1] + "\nmine.commit()"}),
-        Case(
+        _case(*_OPEN, _WAITS, becomes={2: _OPEN[1] + "\nmine.commit()"}),
+        _case(
             f"{_OPEN[0]}\nc = mine.cursor()",
             "c.execute('insert into runs values (1)')",
             _WAITS,
-            **_STUCK,
             becomes={2: "c.execute('insert into runs values (1)')\nc.connection.commit()"},
         ),
     ]
     SILENT = [
-        Case(_OPEN[0], f"with mine:\n    {_OPEN[1]}", _WAITS, **_STUCK),
-        Case(*_OPEN, "q.get()", stuck=[look("q.get()", 1, waits_in="futex_wait_queue")]),
+        _case(_OPEN[0], f"with mine:\n    {_OPEN[1]}", _WAITS),
+        stuck(*_OPEN, "q.get()"),
     ]
 
     def propose(self, death: Death) -> Proposals:

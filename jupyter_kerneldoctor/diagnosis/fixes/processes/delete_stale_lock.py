@@ -2,8 +2,8 @@ import ast
 import re
 
 from ...code.origins import all_origins
-from ...examples.stuck import frame, look
-from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...examples.stuck import frame
+from ...fix import Death, Fix, Proposal, Proposals, quote, stuck
 from ...pasted_commands import shell_word
 
 _BUILDS = ("torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline")
@@ -26,15 +26,15 @@ class DeleteStaleLock(Fix):
     id, title, causes = "delete-stale-lock", "Delete the lock file that a process left behind", ("hang",)
 
     FIRES = [
-        Case(
+        stuck(
             "from torch.utils.cpp_extension import load_inline",
             "m = load_inline('m', code, build_directory='out')",
-            line=1,
-            stuck=[look("m = load_inline('m', code, build_directory='out')", 1, _BATON)],
+            inner=[_BATON],
+            waits_in=None,
             says=("rm out/lock",),
         )
     ]
-    SILENT = [Case("q.get()", line=1, stuck=[look("q.get()", 1)])]
+    SILENT = [stuck("q.get()", waits_in=None)]
 
     def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell

@@ -1,8 +1,8 @@
 import re
 from typing import Any
 
-from ...examples.stuck import frame, look, own_frame, thread
-from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...examples.stuck import frame, own_frame, thread
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 from ...frameworks.end_marks import leave_at_none, mark_for_each, marks_put, reader_at
 from ...units import plural
 
@@ -14,9 +14,7 @@ _ENDS = "for t in ts:\n    t.join()"
 
 def _case(reads: str, runs: str, **more: Any) -> Case:
     waits = thread(frame("queue.py", "get"), own_frame(reads, 3, "work"), waits_in="futex_wait_queue", main=False)
-    line = runs.count("\n") + 1
-    stuck = look(runs, line, frame("threading.py", "join"), waits_in="futex_wait_queue", threads=[waits] * 3)
-    return Case(reads, runs, cause="hang", line=line, stuck=[stuck], **more)
+    return stuck(reads, runs, inner=[frame("threading.py", "join")], threads=[waits] * 3, **more)
 
 
 class EndMarkForEach(Fix):
@@ -52,7 +50,7 @@ class EndMarkForEach(Fix):
     ]
     SILENT = [
         _case(_READS, f"{_RUNS}for _ in ts: q.put(None)\n{_ENDS}"),
-        Case("t.join()", line=1, stuck=[look("t.join()", 1)]),
+        stuck("t.join()", waits_in=None),
     ]
 
     def propose(self, death: Death) -> Proposals:

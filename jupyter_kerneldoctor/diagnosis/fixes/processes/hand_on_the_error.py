@@ -3,8 +3,8 @@ from typing import Any
 from jupyter_kerneldoctor.recording.events import ThreadError
 
 from ...code.calls import last_name
-from ...examples.stuck import frame, look, own_frame
-from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...examples.stuck import frame, own_frame
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 
 _TO_A_QUEUE = (
     "def {function}({own}*given):\n    try:\n        ...\n    except Exception as error:\n"
@@ -27,9 +27,7 @@ _OF_A_CLASS = (
 
 def _case(source: str, failed_at: int, *inner: Any, failed: bool = True, **more: Any) -> Case:
     error = ThreadError(-40.0, "ValueError", (own_frame(source, failed_at, source.partition("def ")[2][:4]),))
-    line = source.count("\n") + 1
-    stuck = look(source, line, *inner, waits_in="futex_wait_queue")
-    return Case(source, cause="hang", line=line, stuck=[stuck], thread_errors=[error] if failed else [], **more)
+    return stuck(source, inner=inner, thread_errors=[error] if failed else [], **more)
 
 
 class HandOnTheError(Fix):

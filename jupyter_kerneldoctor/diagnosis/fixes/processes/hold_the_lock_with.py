@@ -1,23 +1,18 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from ...code.trees import unparse
 from ...edits import Changes, indent, remove, replace
-from ...examples.stuck import look
-from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
+from ...fix import Death, Fix, Proposal, Proposals, Scope, quote, stuck
 
 _TAKES = re.compile(r"^(?:([\w.]+)\.acquire\(\)$|with ([\w.]+)(?=:))")
 _PAY = (
     "class Account:\n    def pay(self, n):\n        self.lock.acquire()\n        if n > self.rest:\n"
     "            raise ValueError(n)\n        self.rest -= n\n        self.lock.release()"
 )
-
-
-def _case(source: str, **more: object) -> Case:
-    stuck = look(source, 3, waits_in="futex_wait_queue")
-    recorded = {"cause": "hang", "alive": True, "end": "not-seen", "line": 3, "stuck": [stuck], **more}
-    return Case(source, **recorded)  # type: ignore[arg-type]
+_case = partial(stuck, line=3)
 
 
 class HoldTheLockWith(Fix):

@@ -10,8 +10,8 @@ from ...code.notebook import Notebook
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...endless_wait import failed_workers
-from ...examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, look, own_frame, thread
-from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, thread
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 
 _TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")
 _LOCK = re.compile(r"with\s+([\w.]+)|(?<![\w.])([\w.]+)\.acquire")
@@ -26,10 +26,8 @@ _LONGEST_LINE = 1000
 _OTHER = "def other():\n    with b:\n        with a: pass"
 
 
-def _hangs(*cells: str, line: int = 1, inner: Any = (), says: str = "", gone: Any = (), **seen: Any) -> Case:
-    stuck = look(cells[-1], line, *inner, **{"waits_in": _FUTEX, **seen})
-    ended: dict[str, Any] = {"children": gone} if gone else {}
-    return Case(*cells, cause="hang", line=line, stuck=[stuck], says=(says,), **ended)
+def _hangs(*cells: str, says: str = "", gone: Any = (), **seen: Any) -> Case:
+    return stuck(*cells, says=(says,), **({"children": gone} if gone else {}), **{"line": 1, **seen})
 
 
 class LetTheWaitEnd(Fix):
@@ -53,14 +51,14 @@ class LetTheWaitEnd(Fix):
             "for p in ps: p.join()\nrows = q.get()",
             inner=IN_JOIN,
             waits_in="do_wait",
-            children=[child_state(900, *_FEEDS, waits_in=_FUTEX)],
+            processes=[child_state(900, *_FEEDS, waits_in=_FUTEX)],
             says="q.get() for _ in processes]  # first",
         ),
         _hangs(
             "there.send(rows)",
             inner=[_SENDING],
             waits_in="sock_alloc_send_pskb",
-            children=[child_state(900, _SENDING, waits_in="sock_alloc_send_pskb")],
+            processes=[child_state(900, _SENDING, waits_in="sock_alloc_send_pskb")],
             says="receive before it sends",
         ),
         _hangs(
@@ -74,7 +72,7 @@ class LetTheWaitEnd(Fix):
             "if p.wait() != 0: print(p)",
             inner=IN_RUN,
             waits_in="do_wait",
-            children=[child_state(900, forked=False, name="du", waits_in="anon_pipe_write")],
+            processes=[child_state(900, forked=False, name="du", waits_in="anon_pipe_write")],
             says="output, errors = p.communicate()",
         ),
         _hangs(
@@ -101,13 +99,13 @@ class LetTheWaitEnd(Fix):
             "p.stdin.write(text)",
             inner=[frame("subprocess.py", "write")],
             waits_in="anon_pipe_write",
-            children=[child_state(900, forked=False, name="tr", waits_in="anon_pipe_write")],
+            processes=[child_state(900, forked=False, name="tr", waits_in="anon_pipe_write")],
             says="output, errors = p.communicate(text)",
         ),
         _hangs(
             "r = pool.map(f, xs)",
             inner=IN_MAP,
-            children=[child_state(900, waits_in=_FUTEX)],
+            processes=[child_state(900, waits_in=_FUTEX)],
             gone=[child(901, exit_code=2)],
             says="results = list(pool.map(f, xs))",
         ),

@@ -1,11 +1,11 @@
 import ast
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
 from ...calls import library_of
 from ...edits import set_argument
-from ...examples.stuck import frame, look
-from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
+from ...examples.stuck import frame
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote, stuck
 
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "request")
 _PLACES: dict[str, int | None] = {
@@ -24,13 +24,7 @@ _PLACES: dict[str, int | None] = {
 }
 """What connects or asks, and where its `timeout` may stand without a name."""
 _SESSIONS = ("requests.Session(", "requests.session(")
-_READ = frame("socket.py", "readinto")
-
-
-def _case(source: str, **more: Any) -> Case:
-    line = source.count("\n") + 1
-    stuck = look(source, line, _READ, waits_in="wait_woken")
-    return Case(source, cause="hang", line=line, stuck=[stuck], **more)
+_case = partial(stuck, inner=[frame("socket.py", "readinto")], waits_in="wait_woken")
 
 
 class LimitTheRequest(Fix):
@@ -44,7 +38,7 @@ class LimitTheRequest(Fix):
     What it costs: A server that needs longer before it says anything ends in an error: choose a limit it keeps.
     """
 
-    id, title, causes = ("limit-the-request", "Give the request a time limit: timeout=30", ("hang", "no-death"))
+    id, title, causes = "limit-the-request", "Give the request a time limit: timeout=30", ("hang", "no-death")
 
     FIRES = [
         _case(

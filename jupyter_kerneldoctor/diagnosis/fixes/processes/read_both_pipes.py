@@ -1,10 +1,10 @@
 import ast
 import re
-from typing import Any
+from functools import partial
 
 from ...edits import Changes, set_argument
-from ...examples.stuck import child_state, look
-from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
+from ...examples.stuck import child_state
+from ...fix import Call, Death, Fix, Proposal, Proposals, quote, stuck
 
 _PIPE = "subprocess.PIPE"
 _READS = re.compile(r"\.(stdout|stderr)\b")
@@ -18,11 +18,8 @@ _SNIPPET = (
 )
 
 
-def _case(*cells: str, **more: Any) -> Case:
-    writes = child_state(900, forked=False, name="ffmpeg", waits_in="anon_pipe_write")
-    line = cells[-1].count("\n") + 1
-    stuck = look(cells[-1], line, waits_in="anon_pipe_read", children=[writes])
-    return Case(*cells, cause="hang", line=line, stuck=[stuck], **more)
+_WRITES = child_state(900, forked=False, name="ffmpeg", waits_in="anon_pipe_write")
+_case = partial(stuck, waits_in="anon_pipe_read", processes=[_WRITES])
 
 
 class ReadBothPipes(Fix):

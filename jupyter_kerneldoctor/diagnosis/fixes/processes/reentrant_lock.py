@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from ...code.trees import unparse
 from ...edits import import_as, replace
-from ...examples.stuck import look
-from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 
 _TAKEN = re.compile(r"\bwith\s+([\w.]+)\s*[:,]|(?<![\w.])([\w.]+)\.acquire\(")
 _LOCKED = "import threading\nlock = threading.Lock()\n"
@@ -13,9 +12,8 @@ _PAIR = "import threading\nlock, rows = threading.Lock(), {}"
 _TWICE = "with lock:\n    with lock: pass"
 
 
-def _hangs(*cells: str, line: int, becomes: str = "") -> Case:
-    stuck = [look(cells[-1], line, waits_in="futex_wait_queue")]
-    return Case(*cells, becomes={1: becomes} if becomes else {}, cause="hang", line=line, stuck=stuck)
+def _hangs(*cells: str, becomes: str = "") -> Case:
+    return stuck(*cells, becomes={1: becomes} if becomes else {})
 
 
 class ReentrantLock(Fix):
@@ -34,19 +32,18 @@ class ReentrantLock(Fix):
     id, title, causes = "reentrant-lock", "Let its owner take the lock again: RLock", ("hang",)
 
     FIRES = [
-        _hangs(_LOCKED, _TWICE, line=2, becomes=_LOCKED.replace("Lock()", "RLock()")),
+        _hangs(_LOCKED, _TWICE, becomes=_LOCKED.replace("Lock()", "RLock()")),
         _hangs(
             "from threading import Lock\nlock = Lock()",
             _TWICE,
-            line=2,
             becomes="from threading import RLock\nfrom threading import Lock\nlock = RLock()",
         ),
-        _hangs(_PAIR, _TWICE, line=2, becomes=_PAIR.replace("Lock()", "RLock()")),
+        _hangs(_PAIR, _TWICE, becomes=_PAIR.replace("Lock()", "RLock()")),
     ]
     SILENT = [
-        _hangs(_LOCKED, "with lock: pass", line=1),
-        _hangs(_LOCKED + "lock.acquire()", "with lock: pass", line=1),  # it was never released
-        _hangs(_LOCKED.replace("Lock", "RLock"), _TWICE, line=2),
+        _hangs(_LOCKED, "with lock: pass"),
+        _hangs(_LOCKED + "lock.acquire()", "with lock: pass"),  # it was never released
+        _hangs(_LOCKED.replace("Lock", "RLock"), _TWICE),
     ]
 
     def propose(self, death: Death) -> Proposals:

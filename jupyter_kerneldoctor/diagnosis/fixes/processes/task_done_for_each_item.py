@@ -1,10 +1,9 @@
 import re
-from typing import Any
 
 from ...analysis.last_look import written
 from ...analysis.stuck_cell import StuckCell
-from ...examples.stuck import frame, look
-from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...examples.stuck import frame
+from ...fix import Death, Fix, Proposal, Proposals, quote, stuck
 from ...frameworks.queue_readers import goes_on_after_an_error
 
 _AWAITED = re.compile(r"await\s+([\w.]+)\.join\(\)")
@@ -15,7 +14,6 @@ _SNIPPET = (
     "item = {0}.get()\ntry:\n    ...\nexcept Exception:\n    traceback.print_exc()\nfinally:\n    {1}.task_done()"
 )
 _WORK = "def work():\n    while True:\n        n = q.get()\n        "
-_JOIN: dict[str, Any] = {"cause": "hang", "line": 1}
 _IN_JOIN = frame("queue.py", "join")
 
 
@@ -34,11 +32,10 @@ class TaskDoneForEachItem(Fix):
     id, title, causes = "task-done-for-each-item", "Call task_done() for each item, also after an error", ("hang",)
 
     FIRES = [
-        Case(
+        stuck(
             f"import traceback\n{_WORK}done.append(f(n))\n        q.task_done()",
             "q.join()",
-            **_JOIN,
-            stuck=[look("q.join()", 1, _IN_JOIN, waits_in="futex_wait_queue")],
+            inner=[_IN_JOIN],
             becomes={
                 1: f"import traceback\n{_WORK}try:\n            done.append(f(n))\n        except Exception:\n"
                 "            traceback.print_exc()  # and on to the next item\n        finally:\n"
@@ -46,25 +43,22 @@ class TaskDoneForEachItem(Fix):
             },
             says=("`q.join()`",),
         ),
-        Case(
+        stuck(
             f"import traceback\n{_WORK}print(f(n))",
             "q.join()",
-            **_JOIN,
-            stuck=[look("q.join()", 1, _IN_JOIN, waits_in="futex_wait_queue")],
+            inner=[_IN_JOIN],
             becomes={
                 1: f"import traceback\n{_WORK}try:\n            print(f(n))\n        except Exception:\n"
                 "            traceback.print_exc()  # and on to the next item\n        finally:\n"
                 "            q.task_done()"
             },
         ),
-        Case(
-            "q = asyncio.Queue()", "await q.join()", **_JOIN, stuck=[look("await q.join()", 1)], says=("await q.get()",)
-        ),
+        stuck("q = asyncio.Queue()", "await q.join()", waits_in=None, says=("await q.get()",)),
     ]
     SILENT = [
-        Case("q.join()", **_JOIN, stuck=[look("q.join()", 1, frame("threading.py", "join"))]),
-        Case("q = queue.Queue()", "q.join()", **_JOIN, stuck=[look("q.join()", 1)]),
-        Case("q.get()", **_JOIN, stuck=[look("q.get()", 1, frame("queue.py", "get"))]),
+        stuck("q.join()", inner=[frame("threading.py", "join")], waits_in=None),
+        stuck("q = queue.Queue()", "q.join()", waits_in=None),
+        stuck("q.get()", inner=[frame("queue.py", "get")], waits_in=None),
     ]
 
     def propose(self, death: Death) -> Proposals:
