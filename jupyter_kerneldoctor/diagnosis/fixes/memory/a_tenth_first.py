@@ -62,10 +62,6 @@ class ATenthFirst(Advice):
         what = "The cell" if at is None else quote(at.text)
         return {"what": what, "took": size(took), "headroom": size(headroom), "where": _called(death)}
 
-    def saves(self, death: Death) -> int | None:
-        """Count what the cell took or asked for."""
-        return (death.memory.missing_bytes or 1) if death.is_of_this_cell else None
-
 
 def _called(death: Death) -> str:
     """Return the function of a library that the code was in, as the stack shows it: ", in `concat` of pandas"."""

@@ -63,10 +63,6 @@ class FitIntoMemory(Advice):
             return _of_rounds(death, headroom)
         return None
 
-    def saves(self, death: Death) -> int | None:
-        """Count what the cell took or asked for."""
-        return (death.memory.missing_bytes or 1) if death.is_of_this_cell else None
-
 
 def _is_elsewhere(death: Death) -> bool:
     """Whether the limit was reached, and neither the kernel nor its children were seen to hold a quarter of it."""

@@ -95,10 +95,6 @@ class LowerTheSize(Advice):
             "code_": f"{first.written(lower)}  # {_where(first, death)}: {first.value:_} now",
         }
 
-    def saves(self, death: Death) -> int | None:
-        """Count what the cell took or asked for."""
-        return (death.memory.missing_bytes or 1) if death.is_of_this_cell else None
-
 
 def _sets_the_size(told: list[SizeNumber], at: Place, death: Death) -> str:
     written = [f"`{one.written(one.value)}` ({_where(one, death)})" for one in told]

@@ -6,7 +6,6 @@ from ...edits import Changes, set_argument
 from ...examples.stuck import child_state
 from ...fix import Call, Death, Fix, Proposal, Proposals, quote, stuck
 
-_PIPE = "subprocess.PIPE"
 _READS = re.compile(r"\.(stdout|stderr)\b")
 _STARTS = "p = subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE)\n"
 _SNIPPET = (
@@ -40,8 +39,7 @@ class ReadBothPipes(Fix):
         _case(
             "import subprocess",
             _STARTS + "for line in p.stdout: f(line)",
-            becomes=_STARTS.replace("stderr=subprocess.PIPE", "stderr=subprocess.DEVNULL")
-            + "for line in p.stdout: f(line)",
+            becomes={"stderr=subprocess.PIPE": "stderr=subprocess.DEVNULL"},
             says=("64 KiB", "stderr"),
         ),
         _case(
@@ -64,21 +62,19 @@ class ReadBothPipes(Fix):
         is_full = any(one.waiting.writes_to_a_pipe for one in still.held_up_by_pipes)
         for call in death.code.calls("subprocess.Popen") if is_full else ():
             pipes = [call.argument(word) for word in ("stdout", "stderr")]
-            if all(one is not None and death.code.qualified(one, call.scope) == _PIPE for one in pipes):
+            if all(one is not None and death.code.qualified(one, call.scope) == "subprocess.PIPE" for one in pipes):
                 why = (
                     f"{quote(still.main.code.strip())} waits for {read[1]}, and the program waits to write to {other}: "
                     "that pipe holds 64 KiB, and nobody reads it meanwhile."
                 )
                 command = call.scope.segment(call.node.args[0]) if call.node.args else "command"
-                snippet = _SNIPPET.format(command=command, other=other)
-                yield Proposal(_dropped(call, other, death), why, snippet=snippet)
+                yield Proposal(_dropped(call, other, death), why, snippet=_SNIPPET.format(command=command, other=other))
                 return
 
 
 def _dropped(call: Call, other: str, death: Death) -> Changes:
     """Return the edit that gives a pipe which no cell reads to nobody."""
-    value = call.argument(other)
-    is_read = death.code.has_text(f".{other}", "communicate")
+    value, is_read = call.argument(other), death.code.has_text(f".{other}", "communicate")
     if is_read or not isinstance(value, ast.Attribute):
         return ()
     return set_argument(call, other, f"{call.scope.segment(value.value)}.DEVNULL")

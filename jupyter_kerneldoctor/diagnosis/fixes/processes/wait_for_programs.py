@@ -26,31 +26,28 @@ class WaitForPrograms(Fix):
     id, title, causes = "wait-for-programs", "Wait for the programs that were started: p.wait()", ("thread-limit",)
 
     FIRES = [
-        Case(_PACK, _ALL, cause="thread-limit", alive=True, becomes={"jobs": "p.wait()\n    jobs"}),
+        Case(_PACK, _ALL, alive=True, becomes={"jobs": "p.wait()\n    jobs"}),
         Case(
             "from subprocess import Popen, PIPE",
             "jobs = [Popen(['gzip', path], stdout=PIPE) for path in paths]",
-            cause="thread-limit",
             alive=True,
             says=("subprocess.run(command)", "ThreadPoolExecutor(4)"),
         ),
     ]
     SILENT = [
-        Case(_PACK, _ALL + "\nfor p in jobs: p.wait()", cause="thread-limit", alive=True),
-        Case(_PACK, "pack('a')", cause="thread-limit", alive=True),
+        Case(_PACK, _ALL + "\nfor p in jobs: p.wait()", alive=True),
+        Case(_PACK, "pack('a')", alive=True),
         Case("import subprocess", "for p in ps:\n    with subprocess.Popen(p) as run: use(run)", alive=True),
     ]
 
     def propose(self, death: Death) -> Proposals:
-        made = list(death.code.running.calls("subprocess.Popen"))
         asks = (last_name(call.func) for scope in death.code.running for call in scope.calls)
         if any(name in _WAITS for name in asks):
             return
-        for call in made:
-            if not _is_repeated(call, death):
-                continue
-            if any(isinstance(one, ast.withitem) and one.context_expr is call.node for one in call.scope.nodes):
-                continue  # the end of the block waits
+        for call in death.code.running.calls("subprocess.Popen"):
+            opened = [one.context_expr for one in call.scope.nodes if isinstance(one, ast.withitem)]
+            if call.node in opened or not _is_repeated(call, death):
+                continue  # the end of a block waits
             why = f"{quote(call.text)} starts a program that nobody waits for: as many run as were started. Also when "
             why += "one has ended, a kept `Popen` holds its place in the list of processes until `wait()` is called."
             pipes = any(word.arg in ("stdin", "stdout", "stderr") for word in call.node.keywords)

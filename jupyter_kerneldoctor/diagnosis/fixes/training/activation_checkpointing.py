@@ -31,11 +31,7 @@ class ActivationCheckpointing(Fix):
     causes = OUT_OF_MEMORY
 
     FIRES = [
-        Case(
-            _NET.format(call="block(x)"),
-            _STEP,
-            says=("checkpoint(block, x, use_reentrant=False)", "self.blocks"),
-        ),
+        Case(_NET.format(call="block(x)"), _STEP, says=("checkpoint(block, x, use_reentrant=False)", "self.blocks")),
         Case(  # rounds in place of blocks
             _NET.format(call="block(x)")
             .replace("for block in self.blocks", "for _ in range(64)")
@@ -58,8 +54,7 @@ class ActivationCheckpointing(Fix):
 
     def propose(self, death: Death) -> Proposals:
         code, memory = death.code, death.memory
-        trains = goes_backward(code)
-        if not (memory.grew_here and trains) or death.growth.is_steady or grows_by_the_step(code):
+        if not (memory.grew_here and goes_backward(code)) or death.growth.is_steady or grows_by_the_step(code):
             return
         target, before = memory.safe_target_bytes, memory.before_bytes
         if target is None or before is None or before >= target:

@@ -51,6 +51,12 @@ class BatchOfTheWholeSet(Fix):
             becomes="net.fit(X, y, batch_size=256)",
             says=("50,000 rows",),
         ),
+        Case(
+            "import keras, numpy as np\nX = np.ones((5000, 9))\nnet = keras.Sequential()\ndef run(model, data):\n"
+            "    return model.predict(data, batch_size=data.shape[0])",
+            "run(net, X)",
+            becomes={"data.shape[0])": "256)"},
+        ),
     ]
     SILENT = [
         Case(_LOADER.format("64"), _RUN),

@@ -4,7 +4,7 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, 
 from ...frameworks.keras import is_used, known_as
 from ...frameworks.search_loops import kept_names
 
-_BUILT = ("Sequential", "Model", "Functional")
+_BUILT, _PACKAGES = ("Sequential", "Model", "Functional"), ("keras.", "tensorflow.", "tf_keras.")
 _BUILD = "from tensorflow import keras\ndef build(n):\n    return keras.Sequential([keras.layers.Dense(n)])\n"
 _SNIPPET = (
     "# rounds.py: def one_round(setting): build the model, fit it, return history.history\n"
@@ -49,21 +49,19 @@ class ClearSessionInModelLoop(Fix):
         code, name = death.code, known_as(death.code) if is_used(death.code) else None
         if name is None or not death.memory.grew_here or any("clear_session" in one.source for one in code.cells):
             return
-        for scope in code.running:
-            for statement in scope.nodes:
-                match statement:
-                    case ast.Assign(targets=[ast.Name(id=model)], value=ast.Call() as built):
-                        loops = scope.loops_around(statement)
-                        kept = any(_keeps(one, model) for one in scope.calls)
-                        if loops and not kept and _builds(built, scope, death) and hasattr(loops[0], "body"):
-                            why = (
-                                f"Each round builds a model with {quote(scope.segment(statement))}, and Keras and "
-                                "TensorFlow keep memory of each model that was trained, whatever the cell keeps. A "
-                                "history refers to its model, too: `history.history` has its numbers."
-                            )
-                            snippet = _SNIPPET.format(keras=name)
-                            yield Proposal((), why, death.memory.ramp_bytes, snippet=snippet)
-                            return
+        for statement, scope in code.running.nodes(ast.Assign):
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=model)], value=ast.Call() as built):
+                    loops = scope.loops_around(statement)
+                    kept = any(_keeps(one, model) for one in scope.calls)
+                    if loops and not kept and _builds(built, scope, death) and hasattr(loops[0], "body"):
+                        why = (
+                            f"Each round builds a model with {quote(scope.segment(statement))}, and Keras and "
+                            "TensorFlow keep memory of each that was trained, whatever the cell keeps. A history "
+                            "refers to its model, too: `history.history` has its numbers."
+                        )
+                        yield Proposal((), why, death.memory.ramp_bytes, snippet=_SNIPPET.format(keras=name))
+                        return
 
 
 def _keeps(call: ast.Call, model: str) -> bool:
@@ -75,12 +73,8 @@ def _keeps(call: ast.Call, model: str) -> bool:
 
 def _builds(call: ast.Call, scope: Scope, death: Death) -> bool:
     """Whether a call, or the user's function that it calls, builds a Keras model."""
-    code = death.code
-    made = code.definition(call.func, scope)
+    code, made = death.code, death.code.definition(call.func, scope)
     own = made.definition if made is not None else None
     home = code.function_scope(own, made.cell) if made is not None and isinstance(own, ast.FunctionDef) else scope
-    for one in [call] if home is scope else home.calls:
-        name = code.qualified(one.func, home) or ""
-        if name.rpartition(".")[2] in _BUILT and name.startswith(("keras.", "tensorflow.", "tf_keras.")):
-            return True
-    return False
+    names = [code.qualified(one.func, home) or "" for one in ([call] if home is scope else home.calls)]
+    return any(one.rpartition(".")[2] in _BUILT and one.startswith(_PACKAGES) for one in names)

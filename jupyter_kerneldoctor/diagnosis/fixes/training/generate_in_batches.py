@@ -47,13 +47,6 @@ class GenerateInBatches(Fix):
             "answers = [one for start in range(0, len(texts), 64) for one in ask(texts[start:start + 64], n=50)]",
             says=("`ask(texts, n=50)`",),
         ),
-        Case(
-            _GPT + _ASK + "    return tok.batch_decode(out)",
-            "s = ['hello'] * 900\nanswers = ask(s)",
-            growth="jump",
-            becomes="s = ['hello'] * 900\n"
-            "answers = [one for start in range(0, len(s), 64) for one in ask(s[start:start + 64])]",
-        ),
         Case(_GPT, "enc = tok(load(), padding=True)\nout = lm.generate(**enc)", says=("tok(prompts[start:start + 8]",)),
     ]
     SILENT = [

@@ -25,11 +25,8 @@ class InputWithoutHistory(Fix):
     What it costs: Nothing, unless gradients through the steps themselves are wanted.
     """
 
-    id, title, causes = (
-        "input-without-history",
-        "Begin each step on the input without its history: detach()",
-        OUT_OF_MEMORY,
-    )
+    id, title = "input-without-history", "Begin each step on the input without its history: detach()"
+    causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -4,7 +4,7 @@ from ...frameworks.keras import known_as, optimizers_of, training_calls
 from ...sizing import batch_to_blame
 
 _MODEL = "from tensorflow import keras\nmodel = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile({}, 'mse')"
-_FIT = "model.fit(x, y, batch_size={})"
+_ADAM, _FIT = _MODEL.format("'adam'"), "model.fit(x, y, batch_size={})"
 _WORD = "gradient_accumulation_steps"
 
 
@@ -33,23 +33,19 @@ class KerasGradientAccumulation(Fix):
             becomes={"1e-3": "1e-3, gradient_accumulation_steps=16", "512": "32"},
             says=("32",),
         ),
-        Case(
-            _MODEL.format("'adam'"),
-            _FIT.format(512),
-            becomes={1: _MODEL.format("keras.optimizers.Adam(gradient_accumulation_steps=16)"), 2: _FIT.format(32)},
-        ),
+        Case(_ADAM, _FIT.format(512), becomes={"'adam'": f"keras.optimizers.Adam({_WORD}=16)", "512": "32"}),
     ]
     SILENT = [
         Case(_MODEL.format("keras.optimizers.Adam(gradient_accumulation_steps=4)"), _FIT.format(512)),
         Case(_MODEL.format("optimizer"), _FIT.format(512)),
-        Case(_MODEL.format("'adam'"), "model.predict(x, batch_size=512)"),
+        Case(_ADAM, "model.predict(x, batch_size=512)"),
         Case(  # what the generator learns of all pictures is what is large
-            _MODEL.format("'adam'") + "\ngen = keras.preprocessing.image.ImageDataGenerator(zca_whitening=True)",
+            _ADAM + "\ngen = keras.preprocessing.image.ImageDataGenerator(zca_whitening=True)",
             "gen.fit(x)\n" + _FIT.format(512),
             line=1,
         ),
-        Case(_MODEL.format("'adam'"), _FIT.format(512), before_mib=1900),
-        Case(_MODEL.format("'adam'").replace("tensorflow import", "tensorflow import keras as"), "model.fit(x)"),
+        Case(_ADAM, _FIT.format(512), before_mib=1900),
+        Case(_ADAM.replace("tensorflow import", "tensorflow import keras as"), "model.fit(x)"),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -79,5 +75,4 @@ class KerasGradientAccumulation(Fix):
 def _is_old(death: Death) -> bool:
     """Whether TensorFlow is known to come with Keras 2."""
     versions = [one.version for one in death.recording.frameworks if one.name == "tensorflow" and one.version]
-    known = [tuple(int(part) for part in one.split(".")[:2] if part.isdigit()) for one in versions]
-    return any(one < (2, 16) for one in known)
+    return any(tuple(int(part) for part in one.split(".")[:2] if part.isdigit()) < (2, 16) for one in versions)
