@@ -38,8 +38,7 @@ class KeepImagesAsBytes(Fix):
             "import cv2\nimport numpy as np\nclass Scans:\n    def __init__(self): self.pics = []\n"
             "    def load(self, p): self.pics.append(cv2.resize(cv2.imread(p), (512, 512)))\n"
             "    def array(self):\n        return np.array(self.pics) / 255.0",
-            "scans = Scans()",
-            "x = scans.array()",
+            "x = Scans().array()",
             says=("pixels = np.array(self.pics)", "astype('float32') / 255.0", "an eighth"),
         ),
     ]
