@@ -22,11 +22,6 @@ class PreallocateArray(Fix):
             says=("A = np.vstack(A_parts)", "np.empty"),
         ),
         Case(
-            "from numpy import empty, vstack",
-            "A = empty((0, 3))\nfor p in paths:\n    A = vstack([A, load(p)])",
-            says=("A = vstack(A_parts)",),
-        ),
-        Case(
             "import numpy as np\nclass Run:\n    def __init__(self): self.trace = np.empty((0, 3))\n"
             "    def step(self): self.trace = np.concatenate([self.trace, self.x[None]])\n"
             "    def go(self, n):\n        for _ in range(n):\n            self.step()",
@@ -34,7 +29,7 @@ class PreallocateArray(Fix):
             says=("self.trace_parts.append(self.x[None])", "float32", "every tenth"),
         ),
         Case(
-            "from numpy import concatenate as cat",
+            "from numpy import concatenate as cat",  # under another name
             "def read(n):\n\tall_rows = first()\n\tfor i in range(n):\n\t\tall_rows = cat((all_rows, row(i)), axis=1)\n"
             "\treturn all_rows",
             "data = read(10**6)",
