@@ -52,11 +52,8 @@ class WindowsAsView(Fix):
     copies of those it takes.
     """
 
-    id, title, causes = (
-        "windows-as-view",
-        "Take the windows as a view, no copies: sliding_window_view",
-        (Family.MEMORY,),
-    )
+    id, title = "windows-as-view", "Take the windows as a view, no copies: sliding_window_view"
+    causes = (Family.MEMORY,)
 
     FIRES = [
         Case(

@@ -27,11 +27,8 @@ class DrawNegatives(Fix):
     What it costs: Now and then a second draw.
     """
 
-    id, title, causes = (
-        "draw-negatives",
-        "Draw when needed what is not in the set: keep no set of the rest",
-        (Family.MEMORY,),
-    )
+    id, title = "draw-negatives", "Draw when needed what is not in the set: keep no set of the rest"
+    causes = (Family.MEMORY,)
 
     FIRES = [
         Case(

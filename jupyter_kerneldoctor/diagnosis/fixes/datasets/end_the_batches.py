@@ -32,11 +32,8 @@ class EndTheBatches(Fix):
     What it costs: Nothing: with `shuffle` the order of the rows is another one each time, as it was before.
     """
 
-    id, title, causes = (
-        "end-the-batches",
-        "End the loop after the last batch: the generator never ends",
-        (Family.MEMORY,),
-    )
+    id, title = "end-the-batches", "End the loop after the last batch: the generator never ends"
+    causes = (Family.MEMORY,)
 
     FIRES = [
         Case(

@@ -32,11 +32,8 @@ class IntegersNotOneHot(Fix):
     What it costs: The first layer of the network is an `Embedding`, and learns a row for each word.
     """
 
-    id, title, causes = (
-        "integers-not-one-hot",
-        "Keep the numbers of the words, not one-hot rows: Embedding",
-        OUT_OF_MEMORY,
-    )
+    id, title = "integers-not-one-hot", "Keep the numbers of the words, not one-hot rows: Embedding"
+    causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -18,11 +18,8 @@ class RestartFromTheMenu(Fix):
     What it costs: Nothing.
     """
 
-    id, title, causes = (
-        "restart-from-the-menu",
-        "Use Kernel > Restart Kernel in place of a signal",
-        ("self-kill", "exit-call"),
-    )
+    id, title = "restart-from-the-menu", "Use Kernel > Restart Kernel in place of a signal"
+    causes = ("self-kill", "exit-call")
     unless_offered = frozenset({"raise-not-kill"})
 
     FIRES = [

@@ -12,11 +12,8 @@ class SurviveLogout(Advice):
     What it costs: Nothing. What runs on has to be ended by hand.
     """
 
-    id, title, causes = (
-        "survive-logout",
-        "Start Jupyter in tmux, or with nohup",
-        ("killed-externally", "unhandled-signal"),
-    )
+    id, title = "survive-logout", "Start Jupyter in tmux, or with nohup"
+    causes = ("killed-externally", "unhandled-signal")
     why = (
         "SIGHUP came {where}. It is sent when the terminal or connection closes in which Jupyter was started. In tmux, "
         "with `nohup` or as a service of systemd, Jupyter runs on without it."

@@ -17,11 +17,8 @@ class FreeSpaceToStart(Advice):
     What it costs: Nothing.
     """
 
-    id, title, causes = (
-        "free-space-to-start",
-        "Make room on the disk, or move IPYTHONDIR",
-        ("startup-failure", "disk-full"),
-    )
+    id, title = "free-space-to-start", "Make room on the disk, or move IPYTHONDIR"
+    causes = ("startup-failure", "disk-full")
     why = (
         "The kernel could not write what it needs to start: the disk is full. Free some space, or let IPYTHONDIR and "
         "JUPYTER_RUNTIME_DIR name directories on another disk, in the shell that starts Jupyter."

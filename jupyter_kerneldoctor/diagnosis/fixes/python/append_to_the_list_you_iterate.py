@@ -24,11 +24,8 @@ class AppendToTheListYouIterate(Fix):
     through links, that was meant: there the fix is advice, a set of what was seen.
     """
 
-    id, title, causes = (
-        "append-to-the-list-you-iterate",
-        "Go through a copy of the list: this loop never ends",
-        (Family.MEMORY,),
-    )
+    id, title = "append-to-the-list-you-iterate", "Go through a copy of the list: this loop never ends"
+    causes = (Family.MEMORY,)
 
     FIRES = [
         Case(

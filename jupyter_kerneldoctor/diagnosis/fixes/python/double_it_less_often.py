@@ -59,13 +59,10 @@ class DoubleItLessOften(Fix):
         where = death.code.cell_name(place.scope.cell)
         until = _until(loops[0], place.scope, death)
         why = f"{quote(place.text)} ({where}) makes `{name}` twice as large in each round{until}."
-        snippet, title = (
-            f"while len({name}) < 1_000_000:  # as many as are needed, or fewer rounds\n    {place.text}",
-            "",
-        )
+        title = f"Double `{name}` less often: one round less is half"
+        snippet = f"while len({name}) < 1_000_000:  # as many as are needed, or fewer rounds\n    {place.text}"
         if _of_each_item(place.node, name):
             title, snippet = "Take one after the other: itertools, no list of all", _SUBSETS
-        title = title or f"Double `{name}` less often: one round less is half"
         yield Proposal((), why, death.memory.missing_bytes, title, snippet)
 
 
@@ -78,31 +75,22 @@ def _of_each_item(node: ast.stmt, name: str) -> bool:
 def _doubled(node: ast.stmt) -> str | None:
     """Return the name of what a statement adds to itself; None where it does not."""
     match node:
-        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.Name(id=added)) if name == added:
-            return name
-        case ast.Assign(
-            targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=left), op=ast.Add(), right=ast.Name(id=right))
-        ) if name == left == right:
-            return name
+        case (
+            ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added)
+            | ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend"), args=[added]))
+        ):
+            before = name
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(ast.Name(id=before), ast.Add(), added)):
+            pass
         case ast.Assign(
             targets=[ast.Name(id=name)], value=ast.Call(args=[ast.List(elts=parts) | ast.Tuple(elts=parts), *_])
-        ) if len(parts) > 1 and all(isinstance(one, ast.Name) and one.id == name for one in parts):
-            return name
-        case ast.Expr(
-            value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend"), args=[ast.Name(id=added)])
-        ) if name == added:
-            return name
-        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add()) if _of_each_item(node, name):
-            return name
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=kept), op=ast.Add())) if (
-            name == kept and _of_each_item(node, name)
         ):
-            return name
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend"))) if _of_each_item(
-            node, name
-        ):
-            return name
-    return None
+            same = [isinstance(one, ast.Name) and one.id == name for one in parts]
+            return name if len(same) > 1 and all(same) else None
+        case _:
+            return None
+    is_same = isinstance(added, ast.Name) and added.id == name
+    return name if before == name and (is_same or _of_each_item(node, name)) else None
 
 
 def _until(loop: Loop, scope: Scope, death: Death) -> str:

@@ -12,11 +12,8 @@ class DuckdbOnADisk(Advice):
     What it costs: Time and room on the disk.
     """
 
-    id, title, causes = (
-        "duckdb-on-a-disk",
-        "Give DuckDB room on a disk, or a higher memory_limit",
-        ("allocation-refused",),
-    )
+    id, title = "duckdb-on-a-disk", "Give DuckDB room on a disk, or a higher memory_limit"
+    causes = ("allocation-refused",)
     library = "duckdb"
     why = (
         "DuckDB keeps to its own `memory_limit`, and had no room in temporary files. Fewer threads need less at a "

@@ -26,11 +26,8 @@ class PredictionLikeTarget(Fix):
     What it costs: Nothing. Where both have the same shape it changes nothing.
     """
 
-    id, title, causes = (
-        "prediction-like-target",
-        "Give the prediction the shape of the target: reshape_as",
-        OUT_OF_MEMORY,
-    )
+    id, title = "prediction-like-target", "Give the prediction the shape of the target: reshape_as"
+    causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -30,11 +30,8 @@ class PreprocessLogits(Fix):
     What it costs: Nothing. Where two logits are equal, PyTorch may take the other class than NumPy.
     """
 
-    id, title, causes = (
-        "preprocess-logits",
-        "Keep the classes of each batch, not its logits",
-        (Family.MEMORY, "gpu-oom"),
-    )
+    id, title = "preprocess-logits", "Keep the classes of each batch, not its logits"
+    causes = (Family.MEMORY, "gpu-oom")
 
     FIRES = [
         Case(
