@@ -4,9 +4,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from .code.calls import plain_names
+from .code.notebook import Notebook
+from .code.origins import all_origins
 from .death import Death
 from .frameworks.kept_items import KeptItem, made_items
 from .place import guilty_place
+
+_ARRAYS = ("numpy.", "torch.", "tensorflow.", "pandas.")
 
 
 def filling(death: Death, fillers: Sequence[KeptItem]) -> Iterator[KeptItem]:
@@ -27,3 +31,12 @@ def filling(death: Death, fillers: Sequence[KeptItem]) -> Iterator[KeptItem]:
         yield from (one for one in fillers if loop.node in one.scope.loops_around(one.statement))
     if at is not None and (made := made_items(at.node, at.scope)) is not None:
         yield made
+
+
+def is_array_filled(kept: KeptItem, code: Notebook) -> bool:
+    """Whether the items go into an array that was made before, `X[i] = x`, which takes no less by what is put in."""
+    match kept.statement:
+        case ast.Assign(targets=[ast.Subscript(value=owner)]):
+            made = ((one, where) for one, where in all_origins(owner, kept.scope, code) if isinstance(one, ast.Call))
+            return any((code.qualified(one.func, where) or "").startswith(_ARRAYS) for one, where in made)
+    return False

@@ -80,13 +80,15 @@ class Origins:
                 return list(self._entry(base, key, scope))
         return []
 
-    def number(self, node: ast.expr, scope: Scope) -> tuple[int, Origin] | None:
-        """Return the number that an expression stood for, and where it is written; None where that is not one place."""
+    def number(self, node: ast.expr, scope: Scope, *, now: bool = False) -> tuple[int, Origin] | None:
+        """Return the number that an expression stood for, and where; None for several; `now`: of the last cell."""
         for _ in range(_MOST_STEPS):
             if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
                 value = None if isinstance(node, ast.Call) else number(node)
                 return None if value is None else (value, Origin(node, scope))
             found = {one.node: one for one in self.of(node, scope)}
+            if now and len(found) > 1:
+                found = {at: one for at, one in found.items() if one.scope.cell == self.code.last}
             if len(found) != 1:
                 return None
             ((node, scope),) = found.values()

@@ -20,11 +20,11 @@ _LEAST = 4
 _SIZES = re.compile(
     r"(?:^|_)(?:num|nb|max|size|len|length|width|height|bins?|samples?|rows?|cols?|columns?|points?|steps?|beams?"
     r"|depth|degree|features?|channels?|hidden|units|pop|population|resolution|res|grid|capacity|particles?|paths?"
-    r"|simulations?|items?|users?|tokens|frames?|sequences|envs?)(?:_|$)",
+    r"|simulations?|items?|users?|tokens|frames?|sequences|envs?|batch|chunk|block)(?:_|$)",
     re.IGNORECASE,
 )
 _NO_SIZES = re.compile(
-    r"(?:^|_)(?:axis|batch|dim|seed|state|random|port|timeout|workers?|jobs?|threads?|epochs?|iters?|iterations?|rate|lr"
+    r"(?:^|_)(?:axis|dim|seed|state|random|port|timeout|workers?|jobs?|threads?|epochs?|iters?|iterations?|rate|lr"
     r"|verbose|level|precision|decimals?|version|freq|year|day|month|patience|stride|padding|ndim|dtype|min|components"
     r"|font|line|value|retries|tries|attempts|test|neighbors|clusters|vocab|classes|folds|splits|estimators)(?:_|$)",
     re.IGNORECASE,
@@ -68,7 +68,7 @@ def size_numbers(statement: ast.stmt, scope: Scope, code: Notebook) -> list[Size
 def _named_numbers(origin: Origin, origins: Origins) -> Iterator[SizeNumber]:
     """Yield the number behind a name, and those that a call is given by name."""
     for name, (node, scope) in _named(origin, origins):
-        known = origins.number(node, scope)
+        known = origins.number(node, scope, now=True)
         if known is not None and known[0] >= _LEAST and not _NO_SIZES.search(name):
             yield _as_written(name, *known)
 

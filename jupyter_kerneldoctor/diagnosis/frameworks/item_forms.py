@@ -1,6 +1,14 @@
 """Forms in which an item of a container takes less, by what it is: tables, pictures, models, words, numbers, texts."""
 
+import ast
+from collections.abc import Iterator
 from typing import NamedTuple
+
+from ..code.arrays import Value
+from ..code.calls import last_name
+from ..code.notebook import Notebook
+from ..code.origins import all_origins
+from .kept_items import KeptItem
 
 
 class Form(NamedTuple):
@@ -19,6 +27,51 @@ class Smaller(NamedTuple):
     title: str
     told: str
     forms: tuple[Form, ...]
+
+
+class Item(NamedTuple):
+    """An item, and the part of it that takes the room: the picture of a picture and its label."""
+
+    kept: KeptItem
+    part: ast.expr
+    code: Notebook
+    value: Value | None
+
+    @property
+    def text(self) -> str:
+        """The text of that part, as something may follow behind it."""
+        return self.kept.scope.operand(self.part)
+
+    def put(self, less: str) -> str:
+        """Return the statement that keeps the item with less in the place of that part."""
+        kept, text = self.kept, " ".join(self.kept.scope.segment(self.part).split())
+        whole = less if self.part is kept.value else kept.text(kept.value).replace(text, less, 1)
+        if kept.form == "made":
+            return f"{kept.name} = [{whole} {kept.head}]" if kept.head else whole
+        return kept.put(whole)
+
+    def as_told(self, kind: Smaller, **names: str) -> Smaller:
+        """Return the forms of a table above with the user's names."""
+        texts = {"part": self.text, "text": self.kept.text(self.part), "name": self.kept.name, **names}
+        filled = (
+            one._replace(text=one.text.format(**texts), note=one.note.replace("{{}}", "{}")) for one in kind.forms
+        )
+        forms = (one._replace(text=self.put(one.text[2:])) if one.text.startswith("= ") else one for one in filled)
+        return kind._replace(forms=tuple(forms))
+
+    def origins(self) -> Iterator[tuple[ast.expr, str]]:
+        """Yield what made it, with the names of functions."""
+        for one, where in all_origins(self.part, self.kept.scope, self.code):
+            name = self.code.described(one.func, where) or last_name(one.func) if isinstance(one, ast.Call) else ""
+            yield one, name
+
+
+def parts_of(value: ast.expr) -> list[ast.expr]:
+    """Return the parts of a tuple, list or dict that is written out; else the value alone."""
+    match value:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts) if parts:
+            return parts
+    return [value]
 
 
 TABLE = Smaller(
@@ -101,5 +154,15 @@ LONG_TEXT = Smaller(
         Form("= zlib.compress({part}.encode())", "zlib.decompress(...).decode() when it is read", 1 / 3),
         Form("con.execute('insert into texts values (?, ?)', (i, {text}))", "or SQLite, found by its number i"),
         Form("= hash({text})", "or a number for each, where it is only asked whether it came before"),
+    ),
+)
+
+PAIRS = Smaller(
+    "Make all combinations at once, in columns: MultiIndex.from_product, or one by one: itertools.product",
+    "Each combination is a tuple of its own, some hundred bytes; a column has 1 to 8 for each.",
+    (
+        Form("{name} = pd.MultiIndex.from_product([{of}]).to_frame(index=False)", "columns, as of a cross join"),
+        Form("{name} = pd.DataFrame({{'a': np.repeat({first}, len({rest}))}}, dtype='category')", "texts as numbers"),
+        Form("for pair in itertools.product({of}): ...", "or one after the other, and none kept"),
     ),
 )

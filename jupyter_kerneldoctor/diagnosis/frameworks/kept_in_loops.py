@@ -13,9 +13,8 @@ from .gradients import backward_calls, reached_by_gradients
 from .hooks import lasting_hooks
 from .kept import is_bound_anew
 from .kept_rows import Less
-from .kept_ways import of_ways
 from .recursive_results import of_recursion
-from .sequences import of_a_sequence
+from .sequences import of_a_sequence, of_a_table
 from .torch import Kind, Tensors
 
 _GROUPS = Less(
@@ -92,7 +91,7 @@ def less_of_the_loop(kept: Iterable[Store], code: Notebook) -> Less | None:
         for told in (_of_groups, _of_days, _of_pairs, _of_a_search):
             if (found := told(store, code)) is not None:
                 return found
-        if (found := _of_sums(store) or of_a_sequence(store) or of_ways(store) or of_recursion(store)) is not None:
+        if (found := _of_sums(store) or of_a_sequence(store) or of_a_table(store) or of_recursion(store)) is not None:
             return found
     return None
 

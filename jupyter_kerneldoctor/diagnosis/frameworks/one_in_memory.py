@@ -70,7 +70,7 @@ def one_in_memory(kept: KeptItem, item_type: str | None, uses: Sequence[Use], co
         source, target = kept.text(loop.iter), scope.segment(loop.target)
         names = {"source": source, "target": target, "body": _before(kept, loop, body, 4), "value": value}
         return Less(_ASKED.format(**names), "Make each when it is asked for, in __getitem__: keep what it is made of")
-    if any(one.startswith(_JOINS) for use in uses for one in use.through) or _is_joined(kept, code):
+    if any(one.startswith(_JOINS) for use in uses for one in use.through) or is_joined_later(kept.name, code):
         return Less(
             _MAPPED.format(plain=kept.name, word=word, value=value),
             f"Fill one array, preallocated or in a file (memmap), and no list {kept.name}",
@@ -85,11 +85,15 @@ def one_in_memory(kept: KeptItem, item_type: str | None, uses: Sequence[Use], co
     return Less(_GENERATOR.format(**names), "Make each when it is needed: a generator, no list of all")
 
 
-def _is_joined(kept: KeptItem, code: Notebook) -> bool:
-    """Whether a call makes one array of the container."""
-    found = (one for scope in code.scopes_mentioning(kept.name.rpartition(".")[2]) for one in code.calls_in([scope]))
-    named = (one for one in found if one.name in _JOINED)
-    return any(container_name(given) == kept.name for one in named for given in one.node.args[:1])
+def is_joined_later(name: str, code: Notebook) -> bool:
+    """Whether a call makes one array or table of a container, or a model is fitted on it: all of it is used."""
+    word = name.rpartition(".")[2]
+    for scope in code.scopes_mentioning(word):
+        for call in scope.calls:
+            is_used = code.qualified(call.func, scope) in _JOINED or last_name(call.func) in ("fit", "TensorDataset")
+            if is_used and any(container_name(one).rpartition(".")[2] == word for one in call.args):
+                return True
+    return False
 
 
 def _is_read_there(kept: KeptItem, inside: Sequence[ast.AST]) -> bool:

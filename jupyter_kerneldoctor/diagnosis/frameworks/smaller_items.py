@@ -2,8 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from ..code.arrays import Value
 from ..code.calls import last_name, plain_names
@@ -11,11 +9,10 @@ from ..code.dtypes import ITEM_BYTES
 from ..code.notebook import Notebook
 from ..code.origins import all_origins
 from ..code.scopes import Scope
-from ..code.trees import walk
 from . import item_forms
-from .item_forms import Form, Smaller
+from .item_forms import Form, Item, Smaller, parts_of
 from .kept_items import KeptItem
-from .pandas import rows_gone_through
+from .loop_items import begins_at, combination, row_of_table
 from .torch import Kind, Tensors
 
 _PICTURES = re.compile(r"imread|Image\.open|load_img|img_to_array|to_pil|cv2\.|skimage\.|decode_|VideoCapture|rotate")
@@ -28,46 +25,7 @@ _NUMBERS = ("item", "tolist", "mean", "sum", "max", "min", "std", "len", "float"
 _ESTIMATORS = re.compile(
     r"^torch\.(?!Tensor)|^keras|^sklearn|^xgboost|^lightgbm|^statsmodels|(?:Model|Classifier|Regressor)$"
 )
-_COPIES = ("tuple", "list", "join", "array", "str", "tensor", "frozenset")
 _LONG_TEXT = 1000  # bytes
-_PLAIN_TESTS = (ast.Gt, ast.Lt, ast.GtE, ast.LtE, ast.Eq, ast.NotEq)
-
-
-class _Item(NamedTuple):
-    """An item, and the part of it that takes the room: the picture of a picture and its label."""
-
-    kept: KeptItem
-    part: ast.expr
-    code: Notebook
-    value: Value | None
-
-    @property
-    def text(self) -> str:
-        """The text of that part, as something may follow behind it."""
-        return self.kept.scope.operand(self.part)
-
-    def put(self, less: str) -> str:
-        """Return the statement that keeps the item with less in the place of that part."""
-        kept, text = self.kept, " ".join(self.kept.scope.segment(self.part).split())
-        whole = less if self.part is kept.value else kept.text(kept.value).replace(text, less, 1)
-        if kept.form == "made":
-            return f"{kept.name} = [{whole} {kept.head}]" if kept.head else whole
-        return kept.put(whole)
-
-    def as_told(self, kind: Smaller, **names: str) -> Smaller:
-        """Return the forms of a table above with the user's names."""
-        texts = {"part": self.text, "text": self.kept.text(self.part), "name": self.kept.name, **names}
-        filled = (
-            one._replace(text=one.text.format(**texts), note=one.note.replace("{{}}", "{}")) for one in kind.forms
-        )
-        forms = (one._replace(text=self.put(one.text[2:])) if one.text.startswith("= ") else one for one in filled)
-        return kind._replace(forms=tuple(forms))
-
-    def origins(self) -> Iterator[tuple[ast.expr, str]]:
-        """Yield what made it, with the names of functions."""
-        for one, where in all_origins(self.part, self.kept.scope, self.code):
-            name = self.code.described(one.func, where) or last_name(one.func) if isinstance(one, ast.Call) else ""
-            yield one, name
 
 
 def smaller(
@@ -79,12 +37,12 @@ def smaller(
     """
     parts, type_ = parts_of(kept.value), item_type or ""
     part = next((one for one in parts if package_of(one, kept.scope, code)), kept.value)
-    item = _Item(kept, part, code, value)
-    if (found := _begins_at(item) or _row(item)) is not None:
+    item = Item(kept, part, code, value)
+    if (found := begins_at(item) or row_of_table(item) or combination(item)) is not None:
         return found
     model = next((one for one in parts if _is_estimator(one, kept.scope, code)), None)
     if model is not None or (type_ != "torch.Tensor" and _ESTIMATORS.search(type_)):
-        return _Item(kept, model or part, code, value).as_told(item_forms.MODEL)
+        return Item(kept, model or part, code, value).as_told(item_forms.MODEL)
     if type_ == "pandas.DataFrame":
         return _table(item)
     if (plain := _BY_TYPE.get(type_)) is not None:
@@ -94,15 +52,7 @@ def smaller(
     package = package if package in _ARRAYS else package_of(part, kept.scope, code)
     if package:
         return _array(item, package)
-    return _list(item) if type_ in ("list", "tuple", "") else None
-
-
-def parts_of(value: ast.expr) -> list[ast.expr]:
-    """Return the parts of a tuple, list or dict that is written out; else the value alone."""
-    match value:
-        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts) if parts:
-            return parts
-    return [value]
+    return _list(item) if type_ in ("list", "tuple", "") and not isinstance(part, ast.Dict) else None
 
 
 def package_of(part: ast.expr, scope: Scope, code: Notebook) -> str:
@@ -130,7 +80,7 @@ def _is_estimator(part: ast.expr, scope: Scope, code: Notebook) -> bool:
     return bool(names) and _ESTIMATORS.search(names[-1]) is not None and last_name(made[-1][0].func)[:1].isupper()
 
 
-def _table(item: _Item) -> Smaller:
+def _table(item: Item) -> Smaller:
     """Tell of tables, with a name for each."""
     if isinstance(item.part, ast.Name):
         return item.as_told(item_forms.TABLE)
@@ -138,92 +88,7 @@ def _table(item: _Item) -> Smaller:
     return found._replace(forms=(Form(f"part = {item.kept.text(item.part)}", "each table"), *found.forms))
 
 
-def _begins_at(item: _Item) -> Smaller | None:
-    """Tell of slices of a text or a list that is there anyway: where one begins is enough."""
-    kept, scope = item.kept, item.kept.scope
-    loops = scope.loops_around(kept.statement)
-    inside = {id(one) for loop in loops for one in scope.inside(loop)}
-    for part in map(_unwrapped, parts_of(kept.value)):
-        match part:
-            case ast.Subscript(value=ast.Name() | ast.Attribute() as whole, slice=ast.Slice(lower=low, upper=high)):
-                counters = _counters(kept)
-                of_the_loop = sorted(plain_names(*(one for one in (low, high) if one is not None)) & counters)
-                is_made = any(id(one) in inside for one, _ in all_origins(whole, scope, item.code)[1:])
-                if not of_the_loop or is_made or plain_names(whole) & counters:
-                    continue
-                text, at = " ".join(scope.segment(part).split()), of_the_loop[0]
-                return Smaller(
-                    "Keep where each part begins, not a copy of each",
-                    f"{scope.segment(whole)} is there anyway: {at} alone says which part it is.",
-                    (
-                        Form(item.put(at), f"a number; {text} when it is looked at, also in __getitem__"),
-                        Form(
-                            f"{kept.name}.sort(key=lambda {at}: {text})",
-                            "sorted or searched by the parts",
-                        ),
-                        Form(f"seen.add(hash({text}))", "or a number for each, to count different ones"),
-                        Form(f"yield {text}", "or no list: one after the other, from a generator"),
-                    ),
-                )
-    return None
-
-
-def _unwrapped(part: ast.expr) -> ast.expr:
-    """Return what is copied into another form: `words[i:j]` of `tuple(words[i:j])`."""
-    match part:
-        case ast.Call(func=function, args=[inner], keywords=[]) if last_name(function) in _COPIES:
-            return inner
-    return part
-
-
-def _counters(kept: KeptItem) -> set[str]:
-    """Return the names of the loops around: `i` of `for i in range(n)`."""
-    targets = [one.target for one in kept.scope.loops_around(kept.statement) if isinstance(one, ast.For)]
-    if kept.form == "made" and isinstance(kept.statement, ast.Assign):
-        targets += [one.target for one in getattr(kept.statement.value, "generators", [])]
-    return plain_names(*targets)
-
-
-def _row(item: _Item) -> Smaller | None:
-    """Tell of rows of a table that are put into a list: their numbers, or a mask, say which they are."""
-    kept, scope = item.kept, item.kept.scope
-    for loop in scope.loops_around(kept.statement):
-        table = rows_gone_through(loop)
-        match loop:
-            case ast.For(target=ast.Tuple(elts=[ast.Name(id=number), ast.Name(id=row)])) if table is not None:
-                if row not in plain_names(kept.value):
-                    continue
-                df, mask = scope.operand(table), _mask(kept, loop, row, scope.operand(table))
-                return Smaller(
-                    "Select the rows with a mask, or keep their numbers: no Series for each",
-                    f"Each row that {scope.segment(loop.iter)} gives is an object of a kilobyte or more.",
-                    (
-                        Form(f"{kept.name} = {df}[{mask}]", "a mask of all rows at once, no loop"),
-                        Form(item.put(number), f"or the number of the row only; {df}.loc[{kept.name}] behind the loop"),
-                        Form(f"for row in {df}.itertuples(): ...", "a tuple of plain values, not a Series"),
-                    ),
-                )
-    return None
-
-
-def _mask(kept: KeptItem, loop: ast.For, row: str, table: str) -> str:
-    """Return the test that a row passes, of whole columns; an example where that is not plain."""
-    inside = set(kept.scope.inside(loop))
-    tests = [one.test for one in kept.scope.around(kept.statement) if isinstance(one, ast.If) and one in inside]
-    if len(tests) != 1:
-        return f"{table}['column'] > limit"
-    parts = tests[0].values if isinstance(tests[0], ast.BoolOp) and isinstance(tests[0].op, ast.And) else tests
-    texts = [" ".join(kept.scope.segment(one).split()) for one in parts]
-    if not all(
-        isinstance(one, ast.Compare)
-        and isinstance(one.ops[0], ast.Gt | ast.Lt | ast.GtE | ast.LtE | ast.Eq | ast.NotEq)
-        for one in parts
-    ):
-        return f"{table}['column'] > limit"
-    return " & ".join(re.sub(rf"(?<![\w.]){row}(?=\[|\.)", table, f"({one})") for one in texts)
-
-
-def _is_zero_one(item: _Item) -> bool:
+def _is_zero_one(item: Item) -> bool:
     """Whether only 0 and 1 are written into an array that was made of zeros."""
     name = getattr(item.part, "id", None)
     is_new = any(isinstance(one, ast.Call) and last_name(one.func) in _MADE_EMPTY for one, _ in item.origins())
@@ -237,7 +102,7 @@ def _is_zero_one(item: _Item) -> bool:
     return is_new and bool(written) and all(isinstance(one, ast.Constant) and one.value in (0, 1) for one in written)
 
 
-def _array(item: _Item, package: str) -> Smaller | None:
+def _array(item: Item, package: str) -> Smaller | None:
     """Tell of arrays and tensors: half the digits, a byte for what needs no more, fewer points."""
     dtype, shape = (None, ()) if item.value is None else (item.value.dtype, item.value.shape)
     names = [name for _, name in item.origins()]
@@ -274,18 +139,30 @@ def _array(item: _Item, package: str) -> Smaller | None:
     return Smaller(f"Keep each in a smaller type: {small}, or uint8", known, (half, byte, every))
 
 
-def _list(item: _Item) -> Smaller | None:
+def _list(item: Item) -> Smaller | None:
     """Tell of lists in a list: of numbers as an array, of words as one text or as their numbers."""
-    are_texts = are_numbers = False
-    for one, _ in all_origins(item.part, item.kept.scope, item.code, parts=True):
-        for node in walk(one) if not isinstance(one, ast.Name) else ():
-            called = last_name(node.func) if isinstance(node, ast.Call) else ""
-            is_number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)
-            are_texts |= called in _TEXTS or isinstance(node, ast.JoinedStr)
-            are_numbers |= called in _COUNTS or (is_number and not isinstance(one, ast.Subscript))
-    if are_texts or are_numbers:
-        return item.as_told(item_forms.WORDS if are_texts else item_forms.LISTS)
-    return None
+    kinds = {_kind(one) for one, _ in all_origins(item.part, item.kept.scope, item.code)} - {""}
+    return item.as_told(item_forms.WORDS if "texts" in kinds else item_forms.LISTS) if kinds else None
+
+
+def _kind(made: ast.expr) -> str:
+    """Return "numbers" or "texts" for an expression that surely makes a list of such; "" for another."""
+    match made:
+        case (
+            ast.List(elts=[first, *_]) | ast.ListComp(elt=first) | ast.BinOp(op=ast.Mult(), left=ast.List(elts=[first]))
+        ):
+            called = last_name(first.func) if isinstance(first, ast.Call) else ""
+            if isinstance(first, ast.JoinedStr) or called in _TEXTS | {"lower", "strip"}:
+                return "texts"
+            is_number = isinstance(first, ast.Constant) and isinstance(first.value, int | float)
+            return "numbers" if is_number or called in _COUNTS else _kind(first)
+        case ast.Call(func=ast.Name(id="list" | "tuple" | "sorted"), args=[ast.Call(func=function, args=given)]):
+            of = last_name(given[0]) if last_name(function) == "map" and given else last_name(function)
+            return "numbers" if of in _COUNTS else ""
+        case ast.Call(func=function):
+            called = last_name(function)
+            return "texts" if called in _TEXTS - {"join", "read"} else "numbers" if called == "tolist" else ""
+    return ""
 
 
 _BY_TYPE = {

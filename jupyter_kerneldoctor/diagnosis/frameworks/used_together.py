@@ -45,6 +45,8 @@ _BEGIN = {
 def of_all_uses(uses: Sequence[Use], kept: KeptItem, code: Notebook) -> Step | None:
     """Return what takes the place of the container, where its uses tell that together."""
     kinds = {one.kind for one in uses}
+    if kept.key is not None and (best := _best_of(uses, kept)) is not None:
+        return best
     if kept.form == "listed":
         return (_drawn(uses, kept) or _of_entries(uses, kept)) if kinds == {"entry"} else _by_key(uses, kept)
     if len(uses) == 1 and _is_with_next(uses[0].node):
@@ -110,6 +112,21 @@ def _when_asked_for(kept: KeptItem) -> Step | None:
         f"def get_{word}({key}):\n    return {kept.text(value)}\n\nget_{word}({key})  # in place of {kept.name}[{key}]"
     )
     return Step("Make each when it is asked for, and keep the newest few: lru_cache", text, is_put=False)
+
+
+def _best_of(uses: Sequence[Use], kept: KeptItem) -> Step | None:
+    """Tell of a dict of which only the key with the best value is asked for: `min(costs, key=costs.get)`."""
+    calls = [one.node for one in uses if one.kind == "given" and isinstance(one.node, ast.Call)]
+    words = [word.value for one in calls for word in one.keywords if word.arg == "key"]
+    match words:
+        case [ast.Attribute(attr="get", value=owner)] if len(uses) == 2 and kept.key is not None:
+            name = last_name(calls[0].func)
+            if name in ("max", "min") and unparse(owner) == unparse(calls[0].args[0]):
+                sign, value, key = "<" if name == "min" else ">", kept.text(kept.value), kept.text(kept.key)
+                line = f"score = {value}\nif best is None or score {sign} best[0]:\n    best = score, {key}"
+                behind = f"best[1]  # in place of {uses[0].scope.segment(calls[0])}"
+                return Step(f"Keep the best one only, not all of {kept.name}", line, "best = None", behind)
+    return None
 
 
 def _is_of_keys(use: Use, kept: KeptItem) -> bool:

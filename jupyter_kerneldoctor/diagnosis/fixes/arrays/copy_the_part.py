@@ -11,17 +11,27 @@ from ...edits import replace as replaced
 from ...examples import MIB
 from ...filled import filling
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
+from ...frameworks.item_forms import parts_of
 from ...frameworks.kept_items import KeptItem, kept_items
 from ...frameworks.numpy import VIEWS
-from ...frameworks.smaller_items import package_of, parts_of
+from ...frameworks.smaller_items import package_of
 
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=90, grew_bytes=1500 * MIB, items_before=0)
 _TORCH = "import torch\nnet = torch.nn.Linear(9, 9)\nrows = []\nwith torch.no_grad():\n    for x in xs:\n"
 _NUMPY = "import numpy as np\nrows = []\nfor p in paths:\n    page = np.load(p)\n"
-_COPIES = {"torch": "clone", "numpy": "copy"}
+_COPIES = {"torch": "clone", "numpy": "copy", "pandas": "copy"}
+_PACKAGES = {"torch.Tensor": "torch", "numpy.ndarray": "numpy", "pandas.DataFrame": "pandas"}
+_TEXT_OF = {
+    "NavigableString": "str({0})",
+    "Tag": "{0}.get_text()",
+    "_Element": "{0}.findtext('.')",
+    "Element": "{0}.text",
+    "Match": "{0}.group()",
+}
+"""What holds on to the text or the page that it was found in, and the text of it alone."""
 
 
-def _case(code: str, of: str, *says: str, becomes: Mapping[int, str] | str = {}) -> Case:
+def _case(code: str, of: str, *says: str, becomes: Mapping[str, str] | str = {}) -> Case:
     return Case(code, grew=replace(_ROWS, item_type=of), says=says, becomes=becomes)
 
 
@@ -61,10 +71,17 @@ class CopyThePart(Fix):
             "numpy.ndarray",
             "img[y:y + 9, x:x + 9].copy()",
         ),
+        _case(
+            "import pandas as pd\nrows = []\nfor p in paths:\n    df = pd.read_csv(p)\n    rows.append(df.head(9))",
+            "pandas.DataFrame",
+            becomes={"df.head(9)": "df.head(9).copy()"},
+        ),
+        _case("import re\nrows = []\nfor m in re.finditer(x, text):\n    rows.append(m)", "re.Match", "m.group()"),
     ]
     SILENT = [
         _case(_NUMPY + "    rows.append(page[page > 3])", "numpy.ndarray"),
         _case(_NUMPY + "    rows.append(page[3])", "numpy.float64"),
+        _case(_NUMPY + "    rows.append(page[best])", "numpy.ndarray"),
         _case(_NUMPY + "    rows.append(page[:5].mean())", "numpy.float64"),
         _case(
             "import numpy as np\npage = np.load(p)\nrows = []\nfor i in range(9):\n    rows.append(page[i:i + 9])",
@@ -79,47 +96,69 @@ class CopyThePart(Fix):
             return
         for kept in filling(death, fillers):
             loops, segment = kept.scope.loops_around(kept.statement), kept.scope.segment
-            for part in _views(kept, death) if loops else ():
-                is_itself = part is kept.value or isinstance(kept.value, ast.Name)
-                known = f"{container.item_type}".partition(".")[0] if is_itself else ""
-                package = known if known in _COPIES else package_of(part.value, kept.scope, death.code)
-                if package not in _COPIES or not (around := _made_in(part.value, kept.scope)):
+            for part in _parts(kept, death) if loops else ():
+                is_itself, whole = part is kept.value or isinstance(kept.value, ast.Name), _whole(part)
+                known = f"{container.item_type}" if is_itself and container.item_type else ""
+                package = _PACKAGES.get(known, "") if known else package_of(whole, kept.scope, death.code)
+                around = _made_in(whole, kept.scope)
+                if (
+                    package not in _COPIES
+                    or not around
+                    or not _is_view(part, is_array=package in ("numpy", "torch") and bool(known))
+                ):
                     continue
                 text, grew = segment(part), container.grew_bytes or container.bytes
-                why = f"{quote(text)} is a view: as long as it is kept, all of {quote(segment(part.value))} is. "
-                why += (
-                    f"{quote(container.name)} holds {container.length or 0:,} of them, and grew by {size(grew or 0)}."
-                )
+                held = f"{container.length or 0:,} of them, and grew by {size(grew or 0)}."
+                why = f"{quote(text)} is a view: as long as it is kept, all of {quote(segment(whole))} is. "
                 new = f"{text}.{_COPIES[package]}()"
                 edits = replaced(kept.scope, part, new) if around == loops else ()  # else many parts of one array
-                yield Proposal(edits, why, grew, snippet=None if edits else new, applicability="safe")
+                told, snippet = f"{why}{quote(container.name)} holds {held}", None if edits else new
+                yield Proposal(edits, told, grew, snippet=snippet, applicability="safe")
                 return
+            form = _TEXT_OF.get(f"{container.item_type}".rpartition(".")[2])
+            if form is not None and len(parts_of(kept.value)) == 1:
+                found, grew = kept.text(kept.value), container.grew_bytes or container.bytes
+                why = f"{quote(found)} holds on to all of the page or text that it was found in, as long as it is kept."
+                title = "Keep the text of what was found: the object keeps the whole page or text"
+                yield Proposal((), why, grew, title, f"{kept.put(form.format(found))}  # a text of its own, not a part")
 
 
 def _made_in(whole: ast.expr, scope: Scope) -> tuple[ast.AST, ...]:
     """Return the loops around the call that makes an array; nothing where it is no new array, or not known."""
     stored = [one for one in scope.named(getattr(whole, "id", None)) if isinstance(one.ctx, ast.Store)]
     statement = scope.statement_of(stored[0]) if len(stored) == 1 else None
-    match statement:
-        case ast.Assign(value=ast.Call(func=function) as made) if last_name(function) not in VIEWS - {
-            "load",
-            "get",
-        } and "mmap" not in scope.segment(made):
-            return scope.loops_around(statement)
-    return ()
+    made = statement.value if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) else None
+    if made is None or last_name(made.func) in VIEWS - {"load", "get"} or "mmap" in scope.segment(made):
+        return ()
+    return scope.loops_around(made)
 
 
-def _views(kept: KeptItem, death: Death) -> list[ast.Subscript]:
-    """Return the expressions among what is kept, or behind its name, that surely are views: slices, no lists."""
-    found = []
+def _parts(kept: KeptItem, death: Death) -> list[ast.Subscript | ast.Call]:
+    """Return the expressions among what is kept, or behind its name, that may be views of an array or a table."""
+    found = list[ast.Subscript | ast.Call]()
     for part in parts_of(kept.value):
         origins = all_origins(part, kept.scope, death.code)[1:2] if isinstance(part, ast.Name) else [(part, kept.scope)]
-        found += [one for one, where in origins if isinstance(one, ast.Subscript) and where is kept.scope]
-    return [one for one in found if _is_basic(one.slice)]
+        own = [one for one, where in origins if where is kept.scope]
+        found += [one for one in own if isinstance(one, ast.Subscript)]
+        found += [one for one in own if isinstance(one, ast.Call) and last_name(one.func) in ("head", "tail")]
+    return found
 
 
-def _is_basic(index: ast.expr) -> bool:
-    """Whether an index has a slice, and beside it only slices and numbers that are written there."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    plain = (ast.Slice, ast.Constant, ast.UnaryOp)
-    return any(isinstance(one, ast.Slice) for one in parts) and all(isinstance(one, plain) for one in parts)
+def _whole(part: ast.Subscript | ast.Call) -> ast.expr:
+    """Return what it is a part of: `df` of `df[:9]`, `df.iloc[:9]` and `df.head(9)`."""
+    inner = part.value if isinstance(part, ast.Subscript) else part.func
+    is_way = isinstance(inner, ast.Attribute) and inner.attr in ("iloc", "loc", "head", "tail")
+    return inner.value if isinstance(inner, ast.Attribute) and is_way else inner
+
+
+def _is_view(part: ast.Subscript | ast.Call, *, is_array: bool) -> bool:
+    """Whether an index has slices and numbers, and nothing else; of what surely is an array, perhaps only numbers."""
+    if isinstance(part, ast.Call):
+        return True
+    parts = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    plain = [one for one in parts if isinstance(one, ast.Slice | ast.Constant | ast.UnaryOp) or _is_place(one)]
+    return len(plain) == len(parts) and (is_array or any(isinstance(one, ast.Slice) for one in parts))
+
+
+def _is_place(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) in ("argmax", "argmin", "int") and len(node.args) < 2

@@ -39,6 +39,15 @@ _COLUMNS = (
     "values = [f(row) for row in {table}.itertuples(index=False)]  # or one number of each row, no dict\n"
     "{table}['new'] = values"
 )
+_USED_OF_EACH = (
+    "\n\n# or keep of each row only what is used of it later\nsums = np.zeros(n, dtype='float32')\n"
+    "for i, item in enumerate(items):\n    sums[i] = ...  # its mean or sum, not the row"
+)
+_COMMON = (
+    "\n\n# or rows for the most common keys only, as num_words or max_features do: all rare ones share one row\n"
+    "common = [key for key, n in counts.most_common(20_000)]  # counts: collections.Counter, of all that come\n"
+    "{keys} = {{key: i for i, key in enumerate(common, 1)}}"
+)
 _KEPT = (
     "{store}  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
     "{owner}.clear()  # or this before: only the newest is kept\n\n"
@@ -72,13 +81,18 @@ class AnItemAtATime(Fix):
 
     FIRES = [
         Case("pairs = [(a, b) for a in xs for b in ys if a != b]", says=("row = [(a, b) for b in ys if a != b]",)),
-        Case("d = n * [-1]\nrank(d)", line=1, says=("d = np.full(n, -1, dtype='int32')",)),
         Case("best = [0] * (n + 1)\nrank(best)", line=1, says=("best = np.full(n + 1, 0, dtype='int32')",)),
         Case(
             "import numpy as np",
             "out = np.zeros((n, 9))\nfor i, x in enumerate(xs):\n    out[i] = x",
             line=3,
             says=("out = np.zeros((n, 9), dtype='float32')",),
+        ),
+        Case(
+            "import numpy as np",
+            "X = np.zeros((len(ids), 300))\nfor word, i in ids.items():\n    X[i] = vector(word)",
+            line=3,
+            says=("counts.most_common(20_000)", "ids = {key: i for"),
         ),
         Case("g = [[0] * 90 for _ in range(n)]\nf(g)", line=1, says=("g = np.full((n, 90), 0, dtype='int32')",)),
         Case("g = [[f(x) for x in xs] for xs in rows]", says=("g = np.zeros((n, m)",)),
@@ -106,14 +120,11 @@ class AnItemAtATime(Fix):
         ),
     ]
     SILENT = [
-        Case("x = load()"),
         Case("s = ''", "for c in chunks:\n    s += c", line=2),
         Case("import numpy as np", "grid = np.meshgrid(*[np.linspace(0, 1, 99)] * 5)"),
         Case("from torch import nn", "net = nn.Sequential(*[nn.Linear(9, 9) for _ in range(9)])"),
         Case("import numpy as np\ngrid = np.zeros(9)", "for at in starts:\n    grid[at : at + 9] += 1", line=2),
-        Case("text = 'x' * 9", "while True:\n    text += text", line=2),
         Case("y = a - b", cause="segfault"),
-        Case("n = 1 + 2"),
         Case("import numpy as np\nmean = np.zeros(9)", "for b in batches:\n    mean += 0.1 * b.mean(0)", line=2),
         Case("Z = grid()\nfor i in range(9):\n    Z[near] = Z[near] ** 2 + C[near]", line=3),
         Case("board = [['.'] * 30_000 for _ in range(30_000)]"),
@@ -262,13 +273,20 @@ def _filled(store: Store, death: Death) -> Proposal | None:
                 if isinstance(one, ast.Call) and name in ("numpy.zeros", "numpy.empty", "numpy.ones", "numpy.full"):
                     made = where.segment(one)
                     why = f"{quote(made)} takes its memory as it is filled here. Mostly only a sum of it is needed."
-                    snippet = (
-                        f"{array.id} = {made[:-1].rstrip(', ')}, dtype='float32')  # half of float64\n\n"
-                        f"# or keep of each row only what is used of it later\nsums = np.zeros(n, dtype='float32')\n"
-                        "for i, item in enumerate(items):\n    sums[i] = ...  # its mean or sum, not the row"
-                    )
+                    keys = _keys_gone_through(store)
+                    snippet = f"{array.id} = {made[:-1].rstrip(', ')}, dtype='float32')  # half of float64"
+                    snippet += _USED_OF_EACH if keys is None else _COMMON.format(keys=keys)
                     title = f"Fill `{array.id}` with float32, or with what is used of each row only"
                     return Proposal((), why, death.memory.missing_bytes, title, snippet)
+    return None
+
+
+def _keys_gone_through(store: Store) -> str | None:
+    """Return the dict of which each key has a row: `word_index` of `for word, i in word_index.items()`."""
+    for loop in store.scope.loops_around(store.statement):
+        match loop:
+            case ast.For(iter=ast.Call(func=ast.Attribute(value=keys, attr="items"))):
+                return store.scope.segment(keys)
     return None
 
 

@@ -11,6 +11,7 @@ from ...fix import Advice, Case, Death, Family, quote, size
 from ...frameworks.kept_in_loops import less_of_a_hook, less_of_a_pass, less_of_the_loop
 from ...frameworks.kept_rows import Less, less_of_each
 from ...frameworks.kept_tensors import less_of_tensors
+from ...frameworks.one_in_memory import is_joined_later
 from ...postmortem import Grown
 
 _LOOP = "rows = []\nwhile True:\n    rows.append(read())"
@@ -67,17 +68,6 @@ LOOPS_THAT_TELL = (
         says=("if score >= threshold", "rows[one, other] = score", "blocks"),
     ),
     Case(
-        "for u in todo:\n    for v in graph[u]:\n        if v not in rows:\n            rows[v] = rows[u] + [v]",
-        grew=_dict("list"),
-        says=("parent[v] = u", "way.append(parent[way[-1]])"),
-    ),
-    Case(
-        "while rows:\n    u, way = rows.popleft()\n    for v in graph[u]:\n"
-        "        if v not in seen:\n            seen.add(v)\n            rows.append((v, way + [v]))",
-        grew=replace(_ROWS, type="collections.deque", item_type="tuple"),
-        says=("parent[v] = u", "the queue holds nodes"),
-    ),
-    Case(
         "for i in range(1, n):\n    for j in range(1, m):\n        rows[i][j] = rows[i - 1][j - 1] + a[i]",
         grew=replace(_ROWS, item_type="list"),
         says=("previous = row",),
@@ -101,6 +91,7 @@ _ROUNDS = (
     "Keep a number or a summary of each round, only the newest with "
     "`deque(maxlen={newest})`, or write the rows to a file every so often."
 )
+_ALL = "Write the rows to a file every so often, and read a part at a time: all of them together do not fit."
 _DICT = "Keep a number or a summary of each round, or only the newest."
 _WRITE = (
     "from collections import deque\n\n{plain} = deque(maxlen={newest})  # keeps the newest\n\n"
@@ -263,6 +254,8 @@ class BoundGrowingContainer(Advice):
             if code == _OF_LISTS and gained < _FEW:  # how many items its lists have is not known
                 names["newest"] = str(_NEWEST // 10)
         less = _less(death, one)
+        if less is None and code in (_WRITE, _PICKLE) and is_joined_later(one.name, death.code):  # all of them are used
+            told, code = _ALL, code.split("\n\n", 2)[2]
         told = told if less is None or not less.told else less.told
         title = f"Keep less in {quote(one.name)} of each round, or write it to a file"
         grew = "" if one.with_graph else f"grew by {size(grew_bytes)}{items} while the cell ran. "

@@ -6,11 +6,11 @@ from jupyter_kerneldoctor.recording.events import NamedObject
 from ...code.stores import stores
 from ...code.trees import walk
 from ...examples import MIB
-from ...filled import filling
+from ...filled import filling, is_array_filled
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
-from ...frameworks.item_forms import Smaller
+from ...frameworks.item_forms import Smaller, parts_of
 from ...frameworks.kept_items import kept_items
-from ...frameworks.smaller_items import parts_of, smaller
+from ...frameworks.smaller_items import smaller
 
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
 _LOST = 0.6  # of what grew, where it is not known how much less a form takes
@@ -66,6 +66,7 @@ class SmallerItems(Fix):
         ),
     ]
     SILENT = [
+        Case("import numpy as np\nX = np.zeros((9, 9))\nfor i, row in df.iterrows():\n    X[i] = row", line=3),
         _case("rows = []\nfor x in xs:\n    rows.append(x)", None),
         _case("rows = []\nfor x in xs:\n    rows.append(x)", "list"),
         Case("rows = []\nfor x in xs:\n    rows.append([0] * 9)", cause="segfault"),
@@ -79,9 +80,11 @@ class SmallerItems(Fix):
         for kept in filling(death, fillers):
             if container is None and any(isinstance(one, ast.Call) for one in walk(kept.value)):
                 continue  # the call itself may have taken the memory
+            if is_array_filled(kept, death.code):
+                continue
             values = (death.values.of(one, kept.scope) for one in parts_of(kept.value))
             value = next((one for one in values if one is not None and one.shape and one.dtype), None)
-            item_type = None if container is None else container.item_type
+            item_type = None if container is None or kept.form == "listed" else container.item_type
             if (found := smaller(kept, item_type, death.code, value, each)) is not None:
                 grew = death.memory.missing_bytes if container is None else container.grew_bytes or container.bytes
                 yield _proposal(found, kept.name, grew or 0, death)
