@@ -56,6 +56,11 @@ class CopyThePart(Fix):
             becomes=_TORCH + "        frames = net(x)\n        rows.append(frames[:, -1].clone())",
         ),
         _case(
+            _TORCH + "        out = net(x).hidden\n        rows.append(out[:, 0, :])",
+            "torch.Tensor",
+            becomes=_TORCH + "        out = net(x).hidden\n        rows.append(out[:, 0, :].clone())",
+        ),
+        _case(
             _NUMPY + "    rows.append((p, page[10:20]))",
             "tuple",
             becomes=_NUMPY + "    rows.append((p, page[10:20].copy()))",
@@ -127,8 +132,14 @@ def _made_in(whole: ast.expr, scope: Scope) -> tuple[ast.AST, ...]:
     """Return the loops around the call that makes an array; nothing where it is no new array, or not known."""
     stored = [one for one in scope.named(getattr(whole, "id", None)) if isinstance(one.ctx, ast.Store)]
     statement = scope.statement_of(stored[0]) if len(stored) == 1 else None
-    made = statement.value if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) else None
-    if made is None or last_name(made.func) in VIEWS - {"load", "get"} or "mmap" in scope.segment(made):
+    made = statement.value if isinstance(statement, ast.Assign) else None
+    while isinstance(made, ast.Attribute) and made.attr not in VIEWS:
+        made = made.value  # `net(x).last_hidden_state`
+    if (
+        not isinstance(made, ast.Call)
+        or last_name(made.func) in VIEWS - {"load", "get"}
+        or "mmap" in scope.segment(made)
+    ):
         return ()
     return scope.loops_around(made)
 
