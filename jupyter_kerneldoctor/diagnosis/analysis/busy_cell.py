@@ -27,6 +27,7 @@ _TRUSTED_S, _TRUSTED_SHARE = 12.0, 0.6
 
 _MATCHES = re.compile(r"(?:\bre|regex|str)\.\w+\(|\.(?:match|fullmatch|search|findall|finditer|subn?)\(")
 _RE_FILES = re.compile(r"re(?:/__init__)?\.py|pandas/core/(?:strings/.*|series\.py)")
+_REPEATS = (ast.For, ast.While, ast.AsyncFor, ast.GeneratorExp)
 _UNBOUNDED = re.compile(r"[*+]|\{\d*,\}")
 
 
@@ -113,6 +114,7 @@ class BusyCell:
         Glances that follow a look show how often the loop begins anew meanwhile. 0 where one of them was outside.
         """
         rounds, took_s, counted = 0, 0.0, 0
+        repeats = {at for at, one in enumerate(loop.body, 1) if any(isinstance(part, _REPEATS) for part in walk(one))}
         for look in self.looks:
             frames = [one for one in reversed(look.threads[0].frames) if is_cell_file(one.file)]
             of_cell = [(at, user_line(cell, one), one.line) for at, one in enumerate(frames)]
@@ -123,8 +125,13 @@ class BusyCell:
             lines = [one[at] - (raw or 0) + (line or 0) for one in look.glances if len(one) > at]
             if len(lines) < len(look.glances) or not all(holds(loop, one) for one in lines):
                 return 0
+            inner = [len(one) > at + 1 for one in look.glances]
             parts = [sum(one.lineno <= line for one in loop.body) for line in lines]
-            rounds += sum(b < a for a, b in pairwise(parts))
+            places = [
+                (part, line, called) if part and part not in repeats else (part, 0, False)
+                for part, line, called in zip(parts, lines, inner, strict=True)
+            ]
+            rounds += sum(b < a for a, b in pairwise(places))
             took_s, counted = took_s + look.glances_s, counted + 1
         lasted_s = self.within_s(cell, loop.lineno, loop.end_lineno or loop.lineno)
         return int(rounds / took_s * lasted_s) if counted > 1 else 0

@@ -1,6 +1,7 @@
 """The endless loop that a running cell was seen in: at work in it for long, or asleep."""
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
+from ..code.cellsource import lines_of
 from ..code.endless_loops import EndlessLoop, endless_loop
 from ..code.notebook import Notebook
 from ..code.repeats import times_repeated
@@ -56,7 +58,7 @@ def _has_gone_round(busy: BusyCell, loop: EndlessLoop, frames: Sequence[UserFram
     assert isinstance(loop.node, ast.While)
     assert loop.of_values is not None
     rounds, least = busy.rounds_within(cell, loop.node), loop.of_values.least_rounds
-    if loop.kind == "full" and busy.grew_bytes > _GREW_BYTES:
+    if loop.kind in ("full", "turns") and busy.grew_bytes > _GREW_BYTES:
         return False  # it is on its way: something new was drawn again and again
     if loop.kind == "circle":
         lasted_s = busy.within_s(cell, loop.node.lineno, loop.last_line)
@@ -67,6 +69,8 @@ def _has_gone_round(busy: BusyCell, loop: EndlessLoop, frames: Sequence[UserFram
         return False
     if rounds >= least and loop.of_values.may_repeat:
         return True
+    if not loop.scope.is_cell and callers and not _is_called_there(loop.scope.function, callers[0]):
+        return False  # `max(numbers, key=steps)` calls it again and again
     below = busy.frames.index(frames[0].frame)
     if any(one.cell is None for one in callers) or not all(is_cell_file(one.file) for one in busy.frames[below:]):
         return False  # a library may call it again and again
@@ -76,6 +80,13 @@ def _has_gone_round(busy: BusyCell, loop: EndlessLoop, frames: Sequence[UserFram
         )
     )
     return times is not None and (loop.of_values.is_cheap or rounds >= least * times)
+
+
+def _is_called_there(function: str, caller: UserFrame) -> bool:
+    lines = [] if caller.cell is None else lines_of(caller.cell.source)
+    return (
+        0 < caller.line <= len(lines) and re.search(rf"\b{re.escape(function)}\(", lines[caller.line - 1]) is not None
+    )
 
 
 def _failed_again(busy: BusyCell, cell: Cell, tried: ast.Try) -> bool:

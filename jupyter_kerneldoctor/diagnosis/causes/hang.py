@@ -23,7 +23,7 @@ _IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL
 _WORKERS = (child_state(900, waits_in="anon_pipe_read"), child_state(901, waits_in="futex_do_wait"))
 _LOOPS = ("while not q.qsize():", "for n in range(9):", "while not rows:\n    if late(): break")
 _MOST_THREADS = 2
-_OF_LOOPS = {"unchanged": Certainty.STRONG, "settles": Certainty.POSSIBLE}
+_OF_LOOPS = {"unchanged": Certainty.STRONG, "settles": Certainty.POSSIBLE, "turns": Certainty.POSSIBLE}
 _STEADY = (100 * MIB,) * 3
 _AT_REST: dict[str, Any] = {"children": _WORKERS, "state": "S", "waits_in": "futex_do_wait"}
 _WAITS = (frame("threading.py", "wait"), frame("threading.py", "wait"))

@@ -15,8 +15,9 @@ from typing import Literal, NamedTuple
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .endless_items import endless_items
 from .endless_reads import endless_read
-from .endless_steps import halved, missed, reset
+from .endless_steps import halved, missed, reset, thrown_away
 from .lasting_lengths import lasting_length
 from .loop_changes import (
     FUNCTIONS,
@@ -33,6 +34,7 @@ from .mistyped_ends import mistyped_end
 from .notebook import Notebook
 from .retries import retry
 from .same_pages import same_page
+from .same_rounds import same_rounds
 from .scopes import Loop, Scope
 from .trees import holds, unparse
 from .value_loops import OfValues, ValueLoop, value_loops
@@ -60,6 +62,7 @@ Kind = Literal[
     "mistyped",
     "page",
     "retried",
+    "items",
 ]
 
 
@@ -67,13 +70,14 @@ class EndlessLoop(NamedTuple):
     """A loop, and why it does not end."""
 
     scope: Scope
-    node: Loop
+    node: Loop | ast.expr
     kind: Kind | OfValues
     """`uncounted`: what is compared with a length does not change; `skipped`: `continue` comes before the step;
     `halved`: a bisection that keeps its bounds; `missed`: a sum of fractions that is to be equal; `reset`: `i =+ 1`;
     `polled`: it sleeps until others change something; `file`: until a file is gone; `read`: it reads on where there is
     nothing more; `mistyped`: it asks for the end of the data in another type; `page`: for the same page each time;
-    `retried`: it does the same again after an error; the others are in `value_loops`."""
+    `retried`: it does the same again after an error; `items`: it takes all of items without an end; the others are in
+    `value_loops` and `same_rounds`."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes; of `retried` the `try`."""
@@ -103,6 +107,8 @@ class EndlessLoop(NamedTuple):
         """The first line of the loop."""
         if isinstance(self.node, ast.While):
             return f"while {self.scope.segment(self.node.test)}"
+        if isinstance(self.node, ast.expr):
+            return self.scope.segment(self.node)
         return f"for {self.scope.segment(self.node.target)} in {self.scope.segment(self.node.iter)}"
 
 
@@ -118,6 +124,8 @@ def endless_loop(code: Notebook, cell: Cell, line: int) -> EndlessLoop | None:
                 return EndlessLoop(scope, loop, "mistyped", *end)
             if isinstance(loop, ast.While) and (found := next(_judged(code, scope, loop), None)) is not None:
                 return found
+        if (taker := endless_items(code, scope, line)) is not None:
+            return EndlessLoop(scope, taker, "items", "it takes all of items that have no end")
     return None
 
 
@@ -148,12 +156,20 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
         if only_sleeps(loop):
             yield EndlessLoop(scope, loop, "polled", "it sleeps until something else changes what it asks")
         elif not (_is_meant(code, scope, loop) or _is_changed_elsewhere(code, scope, loop, names)):
-            yield EndlessLoop(scope, loop, "unchanged", f"nothing in the loop changes {_either(names)}")
+            at, text = thrown_away(scope, inner, names) or (None, None)
+            yield EndlessLoop(scope, loop, "unchanged", f"nothing in the loop changes {_either(names)}", at, text)
     elif names:
         yield from _skipped(code, scope, loop, names)
         if not is_left:
             yield from _uncounted(code, scope, loop, names, inner)
-    yield from (EndlessLoop(scope, loop, one.kind, one.why, of_values=one) for one in value_loops(code, loop, inner))
+    values = [*value_loops(code, loop, inner)]
+    yield from (EndlessLoop(scope, loop, one.kind, one.why, of_values=one) for one in values)
+    same = None if values else same_rounds(code, scope, loop, inner)
+    if same is not None and not _is_changed_elsewhere(code, scope, loop, same.names):
+        why = f"its end depends on {_either(same.names)}, and each round leaves that as it is"
+        rounds = ValueLoop("same", why, 5, may_repeat=True) if same.from_the_second else None
+        at, text = thrown_away(scope, inner, same.names) or (None, None)
+        yield EndlessLoop(scope, loop, "same", why, at, text, rounds)
     if not is_left and only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
         yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {unparse(path)} is gone", path)
 

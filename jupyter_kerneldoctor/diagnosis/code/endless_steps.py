@@ -11,6 +11,10 @@ from .origins import all_origins
 from .scopes import Scope
 from .trees import unparse, walk
 
+_OF_TEXTS = frozenset(
+    {"replace", "strip", "lstrip", "rstrip", "lower", "upper", "removeprefix", "removesuffix", "drop", "union"}
+)
+"""Methods whose result is lost where no name keeps it."""
 _MOST_NUMBERS = 4
 _MOST_STEPS = 10_000
 _EXACT = 1024
@@ -136,3 +140,19 @@ def _is_inexact(step: float) -> bool:
 def _is_met(at: float, end: float, by: float) -> bool:
     """Whether a sum is known to be equal to the other value after some steps: 0.1 five times is 0.5. NaN: not known."""
     return abs(at) < _MOST_START and end in itertools.islice(itertools.count(at, by), _MOST_STEPS)
+
+
+def thrown_away(scope: Scope, inner: list[ast.AST], names: frozenset[str]) -> tuple[ast.stmt, str] | None:
+    """Return what is worked out of a name and not kept, `n // 10` or `s.strip()`, and the same with a name for it."""
+    for one in (node for node in inner if isinstance(node, ast.Expr)):
+        match one.value:
+            case ast.BinOp(left=ast.Name(id=name), op=op, right=right) if name in names:
+                sign = unparse(ast.AugAssign(ast.Name("a", ast.Store()), op, ast.Name("b", ast.Load())))[2:-2]
+                return one, f"{name} {sign} {scope.segment(right)}"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if (
+                name in names and attr in _OF_TEXTS
+            ):
+                return one, f"{name} = {scope.segment(one.value)}"
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq()], comparators=[right]) if name in names:
+                return one, f"{name} = {scope.segment(right)}"
+    return None

@@ -17,7 +17,7 @@ _FILLED = frozenset(
     {"zeros", "zeros_like", "ones", "ones_like", "empty", "full", "array", "tensor", "Value", "asarray"}
 )
 """What makes numbers that are changed in place."""
-_BY_NAME = ("exec(", "eval(", "globals()", "user_ns", "setattr(", "__dict__", "run_cell", "%run", "__main__")
+BY_NAME = ("exec(", "eval(", "globals()", "user_ns", "setattr(", "__dict__", "run_cell", "%run", "__main__")
 
 
 def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -67,11 +67,14 @@ def number_names(test: ast.expr) -> frozenset[str]:
     return frozenset()
 
 
-def _is_fixed(code: Notebook, scope: Scope, loop: ast.While, name: str, *, is_number: bool) -> bool:
-    """Whether a name stands for what no call can change: a number, a text, True."""
+def is_number(code: Notebook, scope: Scope, loop: ast.While, name: str) -> bool:
+    """Whether a name that is used as a number may be one: no array, which is changed in place."""
     bound = code.lookup(name, scope, loop)
-    if is_number:
-        return bound is None or called_name(bound.value) not in _FILLED
+    return bound is None or called_name(bound.value) not in _FILLED
+
+
+def _is_constant(code: Notebook, scope: Scope, loop: ast.While, name: str) -> bool:
+    bound = code.lookup(name, scope, loop)
     return bound is not None and isinstance(bound.value, ast.Constant)
 
 
@@ -88,9 +91,9 @@ def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[s
     """Whether something in the loop may change what a name stands for, or the object itself."""
     roots = {one.partition(".")[0] for one in names}
     told = [f"{word} {name}" for name in roots for word in ("global", "nonlocal")]
-    if code.has_text(*told, *_BY_NAME):
+    if code.has_text(*told, *BY_NAME):
         return True
-    constant = {one for one in roots if _is_fixed(code, scope, loop, one, is_number=False)}
+    constant = {one for one in roots if _is_constant(code, scope, loop, one)}
     numbers = number_names(loop.test) | constant
     entries = {id(one.value) for one in inner if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load)}
     reads = [one for one in inner if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
@@ -99,7 +102,7 @@ def may_change(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[s
     if calls and any("." in one for one in names):
         return True  # whatever it calls may set an attribute
     calls = any(isinstance(one, ast.Call) and not _is_harmless(one) for one in inner)
-    if calls and not all(_is_fixed(code, scope, loop, one, is_number=one in numbers) for one in roots):
+    if calls and not all((is_number if one in numbers else _is_constant)(code, scope, loop, one) for one in roots):
         return True  # or take something out of a list, which it may know by another name
     for node in inner:
         match node:

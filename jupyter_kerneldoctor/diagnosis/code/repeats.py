@@ -13,7 +13,7 @@ _REPEATS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
-def times_repeated(code: Notebook, scope: Scope, node: ast.stmt, callers: Iterable[tuple[int, int]]) -> int | None:
+def times_repeated(code: Notebook, scope: Scope, node: ast.AST, callers: Iterable[tuple[int, int]]) -> int | None:
     """Return how often a statement is come to; None where that is not known.
 
     `callers` are the places that led there, each as the index of a cell and a line in it.

@@ -22,9 +22,13 @@ _NORMS = frozenset({"norm", "sqrt", "abs", "sum", "std", "mean", "max", "hypot",
 _PLACES = (ast.Name, ast.Attribute)
 _MOST_STEPS = 100  # scipy.optimize.newton gives up after 50
 _LEAVES = (ast.Break, ast.Return)
+_PLAIN = (ast.Assign, ast.AugAssign, ast.If, ast.Pass, ast.Continue, ast.Break, ast.Return)
+_OF_NUMBERS = frozenset({"abs", "int", "float", "min", "max", "round", "divmod", "get", "len"})
+_BACK = (ast.Sub, ast.Mod, ast.Div, ast.FloorDiv, ast.BitXor, ast.BitAnd, ast.RShift)
+"""What may make a number smaller: without any of these it grows, and comes to an end."""
 
 
-OfValues = Literal["full", "taken", "newton", "settles", "circle"]
+OfValues = Literal["full", "taken", "newton", "settles", "circle", "same", "turns"]
 
 
 class ValueLoop(NamedTuple):
@@ -42,6 +46,7 @@ class ValueLoop(NamedTuple):
 def value_loops(code: Notebook, loop: ast.While, inner: list[ast.AST]) -> Iterator[ValueLoop]:
     """Find what draws until something new comes, or goes from one value to the next until they are near or equal."""
     yield from _circle(loop, inner)
+    yield from _turns(loop, inner)
     ways = [one for one in inner if isinstance(one, ast.If) and any(isinstance(part, _LEAVES) for part in walk(one))]
     is_true = isinstance(loop.test, ast.Constant)
     leaves = [part for part in inner if isinstance(part, _LEAVES)]
@@ -157,6 +162,66 @@ def _circle(loop: ast.While, inner: list[ast.AST]) -> Iterator[ValueLoop]:
                 if to == of == name and len(stores) == 1:
                     why = f"so many objects do not fit into its memory: `{name}.{attr}` has led back to an earlier one"
                     yield ValueLoop("circle", why, 1000, is_cheap=True)
+
+
+def _turns(loop: ast.While, inner: list[ast.AST]) -> Iterator[ValueLoop]:
+    """Find a loop that only works out numbers, none of which counts up or down to an end: they come back.
+
+    Where an entry is looked up by the last one, `x = parent[x]`, that is a walk in a circle.
+    """
+    plain = all(isinstance(one, _PLAIN) for one in inner if isinstance(one, ast.stmt))
+    if not plain or not {called_name(one) for one in inner if isinstance(one, ast.Call)} <= _OF_NUMBERS:
+        return
+    given = dict[str, list[ast.expr]]()
+    for name, value in (pair for one in inner for pair in _pairs(one)):
+        given.setdefault(name, []).append(value)
+    tests = [loop.test, *(one.test for one in inner if isinstance(one, ast.If))]
+    asked = {name for one in tests for name in plain_names(one) & given.keys()}
+    values = [value for name in asked for value in given[name]]
+    if not asked or any(all(_counts(name, one, given) for one in given[name]) for name in asked):
+        return
+    steps = [one for value in values for one in walk(value) if isinstance(one, ast.BinOp)]
+    if any(isinstance(one.op, ast.Mod) and _multiplies(one.left) for one in steps):
+        return  # a generator of numbers comes back only after as many
+    halves = any(unparse(one).endswith(") / 2") for one in steps)
+    near = any(called_name(one) in _NORMS or isinstance(getattr(one, "value", None), float) for one in walk(loop.test))
+    if near and not halves:
+        return  # it may come nearer for long
+    told = " and ".join(f"`{one}`" for one in sorted(asked))
+    for name in sorted(asked):
+        for value in given[name]:
+            match value:
+                case ast.Subscript(slice=ast.Name(id=at)) if at == name:
+                    led = f"`{unparse(value)}` has led back to an earlier `{at}`"
+                    why = f"so many entries do not fit into its memory: {led}"
+                    yield ValueLoop("circle", why, 1000, is_cheap=True)
+                    return
+    if any(isinstance(one.op, _BACK) for one in steps):
+        why = f"after so many rounds {told} must have come back to what was there before, or have got stuck"
+        yield ValueLoop("turns", why, 1000, is_cheap=True)
+
+
+def _multiplies(node: ast.expr) -> bool:
+    return any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult | ast.Pow) for one in walk(node))
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield each name that a statement sets, and to what: `a, b = b, a % b` sets two."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
+            yield from ((one.id, value) for one, value in zip(names, values, strict=True) if isinstance(one, ast.Name))
+        case ast.Assign(targets=targets, value=value):
+            yield from ((name, value) for one in targets for name in plain_names(one))
+        case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+            yield name, ast.BinOp(target, op, value)
+
+
+def _counts(name: str, value: ast.expr, given: dict[str, list[ast.expr]]) -> bool:
+    """Whether a value is the last one and a step that does not change, or a part of it."""
+    match value:
+        case ast.BinOp(left=ast.Name(id=left), op=ast.Add() | ast.Sub() | ast.FloorDiv() | ast.Div(), right=step):
+            return left == name and not plain_names(step) & given.keys()
+    return False
 
 
 def _depends_on(node: ast.expr, made: dict[str, ast.expr]) -> set[str]:

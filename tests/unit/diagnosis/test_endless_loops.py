@@ -38,6 +38,8 @@ def judged(source, *before):
         ("while True:\n    line = p.stdout.readline()\n    if 'end' in line: break", "read", "line"),
         ("while b'\\n' not in data:\n    data += sock.recv(64)", "read", None),
         ("while i < n:\n    f(i)\n    i =+ 1", "reset", "i += 1"),
+        ("while i < n:\n    for i in range(9): f(i)", "same", None),
+        ("while n > 0:\n    n // 10", "unchanged", "n //= 10"),
         ("while not done:\n    time.sleep(1)", "polled", None),
         ("while os.path.exists(self.path):\n    time.sleep(1)", "file", None),
         ("while lock.exists():\n    time.sleep(1)\n    print('.')", "file", None),
@@ -53,7 +55,7 @@ def test_a_loop_without_an_end(source, kind, text):
     [
         "while i < n:\n    i += 1",
         "while i < n:\n    i = step(i)",
-        "while i < n:\n    for i in range(9): f(i)",
+        "while i < n:\n    for i in range(i + 9): f(i)",
         "while i < n:\n    if f(i): break",
         "while i < n:\n    try:\n        f(i)\n    except StopIteration:\n        break",
         "while i < n and not found:\n    f(i)",

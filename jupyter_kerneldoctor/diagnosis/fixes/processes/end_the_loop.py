@@ -13,6 +13,7 @@ from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 _TITLES = {
     "unchanged": "Change in each round what the loop asks",
     "uncounted": "Change in each round what the loop asks",
+    "same": "Change in each round what the loop's end depends on, or leave it: each round is the same",
     "skipped": "Take the step before continue, too",
     "halved": "Leave out the value that was tried: a bisection has to get shorter",
     "missed": "Ask with < or >, half a step before: sums of fractions are seldom equal to anything",
@@ -20,6 +21,9 @@ _TITLES = {
     "polled": "Give the loop that waits an end of its own",
     "read": "Leave the loop at the end of the data: an empty answer means that no more comes",
     "page": "Ask for the next page in each round",
+    "items": "Say how many you take: islice, takewhile, or a break",
+    "lost": "Keep what is worked out in each round: give it a name",
+    "turns": "Limit the rounds, and look at the values: they come back",
     "retried": "Give up after some attempts, and leave out what fails",
     "mistyped": "Ask for the end of the data in the type that is read",
     "full": "Draw without repeats: sample() raises an error where there are too few values",
@@ -38,6 +42,7 @@ _ATTEMPTS = (
     "for attempt in range(3):\n    try:\n        ...\n        break\n    except Exception as error:\n"
     "        print(attempt, repr(error))\nelse:\n    raise RuntimeError('it failed three times')  # or go on without it"
 )
+_NEXT = "{head}:\n    ...\n    # at the end of each round, what brings the condition to an end: i += 1"
 _SNIPPETS = {
     "full": "import random\nprint(HIGH - LOW + 1, 'values,', MANY, 'wanted')\n"
     "found = random.sample(range(LOW, HIGH + 1), MANY)  # different ones, in place of the loop",
@@ -49,6 +54,18 @@ _SNIPPETS = {
     "circle": "visited = set()\n{head}:\n    if id({node}) in visited:\n"
     "        raise ValueError('a circle')  # put a copy in, where the same is to come twice\n"
     "    visited.add(id({node}))\n    ...  # as before",
+    "polled": _DEADLINE,
+    "unchanged": _NEXT,
+    "uncounted": _NEXT,
+    "same": "{head}:\n    ...\n    NAME += 1  # in each round: the next value, the next page\n"
+    "    # or leave it: break, or return with what was found",
+    "items": "from itertools import islice, takewhile\n"
+    "few = list(islice(items, 100))  # so many of them\n"
+    "small = list(takewhile(lambda x: x < 1000, items))  # up to the first that is not: `if x < 1000` never ends\n"
+    "for x in items:\n    if x >= 1000:\n        break",
+    "turns": "visited = set()\n{head}:\n    if NAMES in visited:\n"
+    "        raise ValueError(f'no end: {NAMES} comes back')  # look at the step that leads there\n"
+    "    visited.add(NAMES)\n    ...  # as before",
     "settles": "# in place of `{head}`:\nfor round in range(300):\n    ...  # a round, as before\n"
     "    if np.allclose(old, new, equal_nan=True):\n        break\n"
     "else:\n    print('it has not settled:', np.isnan(new).sum(), 'NaN')  # a mean of nothing is NaN",
@@ -92,6 +109,17 @@ class EndTheLoop(Fix):
             3,
             "with open(p, 'rb') as f:\n    for part in iter(lambda: f.read(9), b\"\"):\n        d.update(part)",
         ),
+        _busy("while n > 0:\n    s += n % 10\n    n // 10", 2, "while n > 0:\n    s += n % 10\n    n //= 10"),
+        _busy(
+            "def due(n): return n % 7 == 0\nwhile True:\n    if due(n): break",
+            3,
+            rounds=((3, 1), (3,)),
+            says=("each round leaves that as it is", "n += 1"),
+        ),
+        _busy("while n != 1:\n    n = 3 * n - 1 if n % 2 else n // 2", 2, says=("if n in visited",)),
+        _busy("while top[x] != x:\n    x = top[x]", 2, before_mib=100, limit_mib=200, says=("`top[x]` has led back",)),
+        _busy("from itertools import count\ns = sum(n for n in count() if n < 9)", 2, says=("takewhile", "no end")),
+        _busy("from itertools import cycle\nfor c in cycle(colors):\n    n += len(c)", 3, says=("islice",)),
         _busy("i = 0\nwhile i < 9:\n    f(i)\n    i =+ 1", 3, "i = 0\nwhile i < 9:\n    f(i)\n    i += 1"),
         _busy(
             "cursor = None\nwhile True:\n    page = get(cursor)\n    rows += page['rows']\n    if page['end']: break",
@@ -125,6 +153,13 @@ class EndTheLoop(Fix):
         ),
     ]
     SILENT = [
+        _busy("def due(n): return n % 7 == 0\nwhile True:\n    if due(n): break\n    n += 1", 3, rounds=((3, 1), (3,))),
+        _busy("while True:\n    if due(n): break", 2, rounds=((2,), (2, 1))),  # an unknown function may change its mind
+        _busy("def due(n): return rows.pop() == n\nwhile True:\n    if due(n): break", 3, rounds=((3, 1), (3,))),
+        _busy("while n != 1:\n    n = f(n)", 2),
+        _busy("while x != seed:\n    x = (5 * x + 3) % 2**32", 2),  # comes back after so many numbers
+        _busy("from itertools import count\nfor n in count():\n    if n > k: break", 3),
+        _busy("from itertools import cycle\nfor c in cycle(colors):\n    show(c)", 3),  # until somebody stops it
         _busy("i = 0\nwhile i < 9:\n    i += 1", 3),
         _busy("while rows:\n    f(rows.pop())", 2),
         _busy("while i < 9:\n    if f(i): break", 2),
@@ -142,7 +177,9 @@ class EndTheLoop(Fix):
         loop = death.endless_loop
         if loop is not None and death.failed_thread is None:
             why = f"{quote(loop.head)}: {loop.why}."
-            yield Proposal(_edit(loop), why, title=_TITLES[loop.kind], snippet=_snippet(loop, death))
+            is_lost = loop.kind in ("unchanged", "same") and loop.at is not None
+            title = _TITLES["lost" if is_lost else loop.kind]
+            yield Proposal(_edit(loop), why, title=title, snippet=None if is_lost else _snippet(loop, death))
 
 
 def _edit(loop: EndlessLoop) -> Changes:
@@ -177,18 +214,18 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
     if loop.kind == "read" and isinstance(loop.at, ast.AugAssign):
         read = loop.scope.segment(loop.at.value)
         return f"part = {read}\nif not part:\n    break  # no more comes\n{unparse(loop.at.target)} += part"
-    if loop.kind == "polled":
-        return _DEADLINE.format(head=loop.head)
-    if loop.kind == "retried":
+    is_tried = any(isinstance(one, ast.Try) for one in walk(loop.node))
+    if loop.kind == "retried" or (loop.kind == "same" and is_tried):
         return _ATTEMPTS
     if loop.kind == "page" and isinstance(loop.at, ast.Name):
         return f"{loop.head}:\n    ...\n    {loop.at.id} = ...  # where the answer says the next page begins"
     if loop.kind in _SNIPPETS:
         walked = next((one.id for one in walk(loop.node) if isinstance(one, ast.Name)), "")
+        names = [*dict.fromkeys(loop.why.split("`")[1::2]), ""]
+        every = f"({', '.join(names[:-1])})" if len(names) > 1 + 1 else names[0]
         snippet = _SNIPPETS[loop.kind].replace("{head}", loop.head).replace("{node}", walked)
+        snippet = snippet.replace("NAMES", every).replace("NAME", names[0])
         for name, text in _drawn(loop) if loop.kind == "full" else ():
             snippet = snippet.replace(name, text)
         return snippet
-    if loop.kind in ("unchanged", "uncounted"):
-        return f"{loop.head}:\n    ...\n    # at the end of each round, what brings the condition to an end: i += 1"
     return None
