@@ -4,6 +4,7 @@ import re
 
 from jupyter_kerneldoctor.recording.events import Child
 
+from .analysis.awaited_flags import awaited_flags
 from .analysis.cluster_tasks import SCHEDULED_S, runs_a_task, wanted_resources
 from .analysis.failed_children import failed_children
 from .analysis.last_look import written
@@ -37,7 +38,8 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
             why = f"its worker processes cannot find `{missing[1]}`, which only this notebook has"
             return Certainty.PROVEN, why
         return Certainty.STRONG, "it waits for worker processes that have failed"
-    if (found := _of_a_failed_thread(still, death) or _of_what_is_seen(still, death)) is not None:
+    found = _of_a_failed_thread(still, death) or _of_what_is_seen(still, death) or _of_a_flag(still, death)
+    if found is not None:
         return found
     if kind in ("program", "group", "file-lock", "partner", "cluster"):
         return _of_others(still)
@@ -95,6 +97,15 @@ def _of_a_failed_thread(still: StuckCell, death: Death) -> Judgement | None:
         return None
     told = f"it needs {quote(failed.awaited or '')}, and the thread of {failed.told(still.frames)}"
     return Certainty.STRONG if waits_for_good or _of_a_poll(death) is not None else Certainty.LIKELY, told
+
+
+def _of_a_flag(still: StuckCell, death: Death) -> Judgement | None:
+    """Judge a wait for threads that go round until a flag changes: who waits cannot change it."""
+    flags = {one.flag: None for one in awaited_flags(still, death.find)}
+    if not flags or _handles_signals(still) or _a_timer_runs(death):
+        return None
+    asked = " and ".join(map(quote, flags))
+    return Certainty.STRONG, f"it waits for a thread that goes on until {asked} changes, and nobody is left to do that"
 
 
 def _texts(death: Death) -> list[str]:
