@@ -47,7 +47,7 @@ class SetTheFlag(Fix):
         for one in awaited_flags(death.stuck_cell, death.find) if death.stuck_cell is not None else ():
             if one.lost is not None:
                 name, body = one.lost.name, one.lost.body
-                first = body[1] if ast.get_docstring(one.lost.node) is not None else body[0]
+                first = next(part for part in body if not isinstance(part, ast.Expr))
                 why = (
                     f"{quote(name)} sets a name {quote(one.flag)} of its own: the thread's loop asks the notebook's, "
                     "which stays as it is."
