@@ -47,7 +47,8 @@ class SetTheFlag(Fix):
         for one in awaited_flags(death.stuck_cell, death.find) if death.stuck_cell is not None else ():
             if one.lost is not None:
                 name, body = one.lost.name, one.lost.body
-                first = next(part for part in body if not isinstance(part, ast.Expr))
+                has_text = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+                first = body[1 if has_text else 0]
                 why = (
                     f"{quote(name)} sets a name {quote(one.flag)} of its own: the thread's loop asks the notebook's, "
                     "which stays as it is."
