@@ -21,7 +21,6 @@ from .endless_steps import halved, missed, reset, thrown_away
 from .lasting_lengths import lasting_length
 from .loop_changes import (
     FUNCTIONS,
-    PURE,
     asked_names,
     called_name,
     is_plain,
@@ -36,6 +35,7 @@ from .retries import retry
 from .same_pages import same_page
 from .same_rounds import same_rounds
 from .scopes import Loop, Scope
+from .skipped_steps import skipped
 from .trees import holds, unparse
 from .value_loops import OfValues, ValueLoop, value_loops
 
@@ -47,7 +47,6 @@ _EXISTS = frozenset({"exists", "isfile", "is_file", "isdir", "is_dir"})
 _MAKERS = ("open", "touch", "mkdir", "makedirs", "write_text", "write_bytes")
 _CONCURRENT = ("Thread", "_thread", "Timer(", "Executor", "asyncio", "signal", "ctypes", "Manager(", "Value(")
 _CALLED_BACK = ("observe", "on_", "callback", "Listener", "Scheduler", "subscribe", "settrace", "setprofile")
-_OF_TEXTS = frozenset({"startswith", "endswith", "strip", "lower", "upper", "isdigit", "isspace", "isalpha"})
 
 Kind = Literal[
     "unchanged",
@@ -159,9 +158,19 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
             at, text = thrown_away(scope, inner, names) or (None, None)
             yield EndlessLoop(scope, loop, "unchanged", f"nothing in the loop changes {_either(names)}", at, text)
     elif names:
-        yield from _skipped(code, scope, loop, names)
+        for one in skipped(loop, names):
+            if not _is_changed_elsewhere(code, scope, loop, one.asked):
+                why = f"at `continue` nothing has changed {_either(names)}, so that the next round is the same"
+                yield EndlessLoop(scope, loop, "skipped", why, one.left, scope.segment(one.step))
         if not is_left:
             yield from _uncounted(code, scope, loop, names, inner)
+    yield from _of_values(code, scope, loop, inner)
+    if not is_left and only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
+        yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {unparse(path)} is gone", path)
+
+
+def _of_values(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) -> Iterator[EndlessLoop]:
+    """Find what only the rounds tell that were seen: values bring it to its end, or each round is the same."""
     values = [*value_loops(code, loop, inner)]
     yield from (EndlessLoop(scope, loop, one.kind, one.why, of_values=one) for one in values)
     same = None if values else same_rounds(code, scope, loop, inner)
@@ -170,8 +179,6 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
         rounds = ValueLoop("same", why, 5, may_repeat=True) if same.from_the_second else None
         at, text = thrown_away(scope, inner, same.names) or (None, None)
         yield EndlessLoop(scope, loop, "same", why, at, text, rounds)
-    if not is_left and only_sleeps(loop) and (path := _awaited_file(loop.test)) is not None:
-        yield EndlessLoop(scope, loop, "file", f"it sleeps until the file {unparse(path)} is gone", path)
 
 
 def _of_answers(
@@ -231,73 +238,6 @@ def _breaks(body: list[ast.stmt]) -> bool:
             parts = [one.orelse]
         if not isinstance(one, FUNCTIONS) and any(map(_breaks, parts)):
             return True
-    return False
-
-
-def _skipped(code: Notebook, scope: Scope, loop: ast.While, names: frozenset[str]) -> Iterator[EndlessLoop]:
-    """Find a `continue` before the step of the loop."""
-    steps = [one for one in loop.body if isinstance(one, ast.AugAssign) and unparse(one.target) in names]
-    if len(steps) != 1:
-        return
-    fixed = {*(_names_in(loop) - _names_in(loop, ast.Store)), *names}  # the same in each round that is skipped
-    for one in loop.body[: loop.body.index(steps[0])]:
-        if names & _names_in(one, ast.Store):
-            return
-        match one:
-            case ast.If(test=test, body=[*first, ast.Continue() as left], orelse=[]) if _is_fixed(test, first, fixed):
-                if not _is_changed_elsewhere(code, scope, loop, _names_in(test)):
-                    told = " or ".join(f"`{name}`" for name in sorted(names))
-                    why = f"at `continue` nothing has changed {told}, so that the next round is the same"
-                    yield EndlessLoop(scope, loop, "skipped", why, left, scope.segment(steps[0]))
-                    return
-        if any(isinstance(part, ast.Call) and not _is_method_of_data(part) for part in running_nodes(one)):
-            return
-        match one:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _names_in(value) <= fixed:
-                fixed.add(name)
-
-
-def _names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> frozenset[str]:
-    """Return the names that run in a node; with `ast.Store` only those that it binds."""
-    return frozenset(
-        one.id for one in running_nodes(node) if isinstance(one, ast.Name) and isinstance(one.ctx, context)
-    )
-
-
-def _is_fixed(test: ast.expr, first: list[ast.stmt], fixed: set[str]) -> bool:
-    """Whether a condition has the same answer in each round, whatever is done before it is asked again."""
-    asked = _names_in(test)
-    return (
-        asked <= fixed
-        and all(_changes_nothing(one, asked) for one in first)
-        and not any(_changes_when_asked(one) for one in running_nodes(test))
-    )
-
-
-def _changes_nothing(statement: ast.stmt, asked: frozenset[str]) -> bool:
-    """Whether a statement leaves what a condition asks as it is: it prints, or counts something else."""
-    match statement:
-        case ast.Expr(value=ast.Call(func=ast.Name(id="print"))) | ast.Pass():
-            return True
-        case ast.AugAssign(target=ast.Name(id=name), value=ast.Constant()):
-            return name not in asked
-    return False
-
-
-def _changes_when_asked(node: ast.AST) -> bool:
-    """Whether asking may give another answer each time: a call, or an attribute, which may be a property."""
-    if isinstance(node, ast.Attribute):
-        return node.attr not in _OF_TEXTS
-    return isinstance(node, ast.Call) and not _is_method_of_data(node)
-
-
-def _is_method_of_data(call: ast.Call) -> bool:
-    """Whether a call asks a value that does not change: `line.startswith("#")`, `isinstance(x, str)`."""
-    match call.func:
-        case ast.Name(id=name):
-            return name in PURE
-        case ast.Attribute(attr=attr):
-            return attr in _OF_TEXTS
     return False
 
 

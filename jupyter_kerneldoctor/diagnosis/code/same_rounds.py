@@ -9,44 +9,16 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .calls import plain_names
-from .loop_changes import BY_NAME, FUNCTIONS, PURE, called_name, is_number, is_plain, number_names, running_nodes
+from .loop_changes import BY_NAME, FUNCTIONS, called_name, is_number, is_plain, number_names
 from .notebook import Notebook
+from .plain_calls import LOOKS, READS, TELLS, free_names, is_of_values, works_out
 from .scopes import Scope
 from .trees import unparse, walk
 
 _NOT_PLAIN = (ast.With, ast.Match, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 _GIVES_UP = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Delete, ast.Global, ast.Nonlocal)
 _LEAVING = frozenset({"next", "exit", "quit", "_exit", "abort", "kill", "throw", "input"})
-_WORKS_OUT = PURE | {
-    *("all", "any", "range", "str", "repr", "ord", "chr", "sorted", "reversed", "enumerate", "zip", "list", "tuple"),
-    *("set", "dict", "frozenset", "pow", "divmod", "map", "filter", "hash", "bin", "hex", "format", "complex"),
-}
-_READS = frozenset(
-    {
-        *("replace", "strip", "lstrip", "rstrip", "split", "splitlines", "join", "lower", "upper", "startswith"),
-        *(
-            "endswith",
-            "isdigit",
-            "isalpha",
-            "isspace",
-            "format",
-            "zfill",
-            "bit_length",
-            "is_integer",
-            "encode",
-            "decode",
-        ),
-    }
-)
-"""Methods of texts and numbers."""
-_LOOKS = frozenset({"find", "index", "count", "items", "keys", "values", "get", "copy", "union", "intersection"})
-"""Methods of containers that leave them as they are; others may have methods of these names, too."""
-_CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
-_MODULES = ("math.", "cmath.", "re.", "operator.", "statistics.", "fractions.", "decimal.")
-_TELLS = frozenset({"print", "display"})
-_ERRORS = ("Error", "Exception", "Warning", "Interrupt", "StopIteration")
 _OF_NUMBERS = frozenset({"abs", "int", "float", "bool", "isinstance", "round", "range"})
-_DEEPEST = 4
 
 Values = dict[str, list[ast.expr]]
 """What is assigned to each name in a loop, and what is asked before that."""
@@ -69,7 +41,7 @@ def same_rounds(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.A
     is_left_for_sure = any(not tests for tests in exits)
     if is_left_for_sure or (isinstance(loop.test, ast.Constant) and not exits):
         return None
-    if not all(_works_out(code, scope, one) for one in asked):
+    if not all(works_out(code, scope, one) for one in asked):
         return None
     given = _given(loop.body, ())
     if given is None:
@@ -80,7 +52,7 @@ def same_rounds(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.A
         return None
     roots = frozenset(relevant - given.keys())
     read = [*asked, *(value for name in relevant & given.keys() for value in given[name])]
-    free, changes = set(_free_names(code, read, 0)), _changes_objects(code, scope, inner)
+    free, changes = set(free_names(code, read, 0)), _changes_objects(code, scope, inner)
     if (
         free & given.keys()
         or (free and changes)
@@ -100,22 +72,9 @@ def same_rounds(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.A
     return SameRounds(frozenset(names), bool(exits or relevant & given.keys()))
 
 
-def _free_names(code: Notebook, read: Iterable[ast.AST], depth: int) -> Iterator[str]:
-    """Yield the names from outside that the functions read which some expressions call."""
-    for one in (part for node in read for part in walk(node) if isinstance(part, ast.Call)):
-        for own in code.functions_named(called_name(one)) if depth < _DEEPEST else ():
-            yield from (name.id for name in own.names if isinstance(name, ast.Name) and _is_of_outside(code, own, name))
-            yield from _free_names(code, own.calls, depth + 1)
-
-
-def _is_of_outside(code: Notebook, own: Scope, name: ast.Name) -> bool:
-    bound = None if name.id in own.bindings or name.id in own.parameters else code.lookup(name.id, own, name)
-    return bound is not None and bound.definition is None and bound.imported is None
-
-
 def _is_value(node: ast.AST) -> bool:
     """Whether a node reads an attribute that is no method: `player.pos`."""
-    return isinstance(node, ast.Attribute) and node.attr not in _READS | _LOOKS and isinstance(node.value, ast.Name)
+    return isinstance(node, ast.Attribute) and node.attr not in READS | LOOKS and isinstance(node.value, ast.Name)
 
 
 def _parts(one: ast.stmt) -> list[tuple[Iterable[ast.stmt], tuple[ast.expr, ...], bool]]:
@@ -207,7 +166,7 @@ def _settled(code: Notebook, scope: Scope, asked: list[ast.expr], given: Values,
             return True
         open_ones.add(name)
         values = given.get(name, [])
-        settled = all(_works_out(code, scope, one) for one in values) and all(
+        settled = all(works_out(code, scope, one) for one in values) and all(
             follow(other) for one in values for other in _needs(one) if other != name or name not in fresh
         )
         open_ones.discard(name)
@@ -224,47 +183,6 @@ def _needs(node: ast.AST) -> set[str]:
     return {one.id for one in names} - {one.id for one in names if isinstance(one.ctx, ast.Store)}
 
 
-def _works_out(code: Notebook, scope: Scope, node: ast.AST, depth: int = 0) -> bool:
-    """Whether an expression, or a function's body, only works something out, the same each time."""
-    for one in running_nodes(node):
-        match one:
-            case ast.Await() | ast.Yield() | ast.YieldFrom() | ast.Lambda() | ast.NamedExpr():
-                return False
-            case ast.Call() if not _is_of_values(code, scope, one, depth):
-                return False
-    return True
-
-
-def _is_of_values(code: Notebook, scope: Scope, call: ast.Call, depth: int) -> bool:
-    match call.func:
-        case ast.Name(id=name):
-            own = [*code.functions_named(name)]
-            if len(own) == 1 and code.lookup(name, scope, call) is not None:
-                return depth < _DEEPEST and _is_function_of_values(code, own[0], depth + 1)
-            is_error = name.endswith(_ERRORS)
-            return not own and (is_error or (name in _WORKS_OUT and code.lookup(name, scope, call) is None))
-        case ast.Attribute(attr=attr, value=ast.Name(id=name)) if attr in _LOOKS:
-            bound = code.lookup(name, scope, call)
-            return bound is not None and isinstance(bound.value, _CONTAINERS)
-        case ast.Attribute(attr=attr):
-            return attr in _READS or (code.qualified(call.func, scope) or "").startswith(_MODULES)
-    return False
-
-
-def _is_function_of_values(code: Notebook, own: Scope, depth: int) -> bool:
-    """Whether a function of the cells gives the same for the same, and leaves all else as it is."""
-    if not isinstance(own.node, ast.FunctionDef) or own.decorators or own.owner is not None:
-        return False
-    for one in own.nodes:
-        match one:
-            case ast.Global() | ast.Nonlocal() | ast.FunctionDef() | ast.ClassDef() | ast.With() | ast.Delete():
-                return False
-            case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
-                return False
-    others = (one for one in own.calls if called_name(one) not in (*_TELLS, own.function))
-    return all(_works_out(code, own, one, depth) for one in others)
-
-
 def _changes_objects(code: Notebook, scope: Scope, inner: list[ast.AST]) -> bool:
     """Whether a loop may change an object: it calls what does more than work something out, or stores into one."""
     for one in inner:
@@ -273,9 +191,9 @@ def _changes_objects(code: Notebook, scope: Scope, inner: list[ast.AST]) -> bool
                 return True
             case ast.AugAssign(value=ast.List() | ast.Set() | ast.Dict()):
                 return True
-            case ast.Call(func=ast.Name(id=name)) if name in _TELLS:
+            case ast.Call(func=ast.Name(id=name)) if name in TELLS:
                 pass
-            case ast.Call() if not _is_of_values(code, scope, one, 0):
+            case ast.Call() if not is_of_values(code, scope, one, 0):
                 return True
     return False
 
