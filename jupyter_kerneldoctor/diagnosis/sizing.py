@@ -32,7 +32,7 @@ _MOST_RUNS = 6
 _LARGEST_FIRST_TRY = 256  # of a data set that was one batch
 _USUAL = 64
 _NOT_OF_A_BATCH = re.compile(
-    r"torch/(?:utils/data/sampler|optim/\w+)\.py:(?:__iter__|_init_group)|/optimizer\.py:build"
+    r"torch/(?:utils/data/sampler\.py:__iter__|optim/(?!lbfgs)\w+\.py:(?:step|_init_group))|/optimizer\.py:build"
 )
 """What makes the order of all rows, and the state of an optimizer: as large for a smaller batch."""
 _COPIES = 2  # of an array that TensorFlow slices were measured, and more

@@ -1,12 +1,19 @@
 """Whether a network is too large to be trained at all: no batch is small enough then."""
 
 import ast
+import math
 from collections.abc import Iterator
 
 from .death import Death
+from .frameworks.keras import optimizers_of
 
 _STATES = {"Adam": 2, "AdamW": 2, "NAdam": 2, "RAdam": 2, "Adamax": 2, "RMSprop": 1, "Adagrad": 1, "SGD": 0}
 """How many numbers an optimizer keeps for each weight."""
+_LAYERS = (
+    *("torch.nn.Embedding", "torch.nn.EmbeddingBag", "torch.nn.Linear"),
+    *("keras.layers.Embedding", "tensorflow.keras.layers.Embedding"),
+)
+_SIDES = 2  # rows and columns, the first arguments of these
 
 
 def fill_the_memory(death: Death) -> bool:
@@ -21,7 +28,19 @@ def fill_the_memory(death: Death) -> bool:
         for one in held.objects if death.cell is not None and held.cell_seq == death.cell.seq else ():
             if one.device is None and one.bytes is not None:
                 sizes[one.name] = one.bytes
-    return any(before + sizes.get(name, 0) * (1 + states) > target for name, states in _optimized(death))
+    optimized = list(_optimized(death))
+    if any(before + sizes.get(name, 0) * (1 + states) > target for name, states in optimized):
+        return True
+    made = [_STATES.get(name or call.name.rpartition(".")[2], 0) for call, name in optimizers_of(death.code)]
+    states = max([*(1 + one for _, one in optimized), *made], default=0)  # Keras has no gradient of all rows of a table
+    return before + _largest_layer(death) * states > target
+
+
+def _largest_layer(death: Death) -> int:
+    """Return how many bytes the weights of the largest layer take whose size the code shows."""
+    layers = death.code.calls(*_LAYERS)
+    sides = ([death.values.number(one, call.scope) or 0 for one in call.node.args[:2]] for call in layers)
+    return max((4 * math.prod(numbers) for numbers in sides if len(numbers) == _SIDES), default=0)
 
 
 def _optimized(death: Death) -> Iterator[tuple[str, int]]:

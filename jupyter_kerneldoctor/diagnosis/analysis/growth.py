@@ -118,6 +118,11 @@ class Growth:
         return any(one.name.rpartition(".")[2] == last for one in objects)
 
     @property
+    def values_bytes(self) -> int:
+        """What the values that were kept with their graphs take themselves: that stays when the graphs go."""
+        return sum(one.grew_bytes or 0 for one in self.objects if one.with_graph and one.length is not None)
+
+    @property
     def total_bytes(self) -> int:
         """The growth that is to be explained."""
         return max(self.memory.missing_bytes or 0, self.grew_bytes)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..code.calls import last_name
 from ..code.notebook import Scope
 from ..code.origins import Origins
 from ..code.trees import walk
@@ -12,6 +13,7 @@ from .gradients import Backward, backward_below, backward_calls, is_of_lightning
 KEEPERS = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
 UNNAMED = "the list"
 """Stands for what a comprehension makes on the way to something else."""
+_NUMBERS = ("len", "int", "float", "sum", "hash")
 _MOST_CALLERS = 3  # from a function that keeps something to the loop around the call of it
 
 
@@ -52,6 +54,15 @@ def kept_values(scopes: Iterable[Scope], origins: Origins) -> Iterator[Kept]:
                 loops, caller = _repeated(statement, container, scope, origins)
                 if loops and not is_bound_anew(container, loops[0], statement, caller):
                     yield Kept(value, container, loops, scope, caller, is_added_to)
+
+
+def keeps_its_rounds(loop: ast.AST, scope: Scope, origins: Origins) -> bool:
+    """Whether a loop, or a comprehension, keeps more than a number of each round."""
+    made = (one for one in scope.nodes if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
+    if any(loop in one.generators for one in made):
+        return True
+    found = (one for one in kept_values([scope], origins) if loop in one.loops and one.is_added_to)
+    return any(last_name(getattr(one.value, "func", None)) not in _NUMBERS for one in found)
 
 
 def _repeated(

@@ -1,8 +1,10 @@
 import ast
 
 from ...calls import calls_at
+from ...code.origins import Origins
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
+from ...frameworks.kept import keeps_its_rounds
 
 _OPENS = ("builtins.open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open")
 _OF_TEXTS = ("builtins.open", "io.open", "codecs.open")
@@ -32,6 +34,18 @@ class ChunkedFileRead(Fix):
             "def load(path):\n    text = open(path)\n    return sum(len(one) for one in text.read().splitlines())",
             "load('a')",
             becomes={"text.read().splitlines()": "(line.rstrip('\\n') for line in text)"},
+        ),
+        *(
+            Case(f"rows = {new}\nwith open('a.log') as f:\n    {loop}", line=3, says=("for line in f:", "fit, too"))
+            for new, loop in (
+                ("{}", "for line in f.readlines(): rows.setdefault(line[0], []).append(line)"),
+                ("[]", "rows = [line.split() for line in f.readlines()]"),
+            )
+        ),
+        Case(
+            "n = []\nwith open('a.log') as f:\n    for line in f.readlines(): n.append(len(line))",
+            line=3,
+            becomes="n = []\nwith open('a.log') as f:\n    for line in f: n.append(len(line))",
         ),
         Case("import json", "data = json.load(open(p))", says=("ijson.items(file, 'item')", "open(p, 'rb')")),
         *(
@@ -78,8 +92,12 @@ def _by_line(death: Death) -> Proposals:
                     continue
                 if new := _lines_of(lines, scope, death):
                     why = f"{quote(scope.segment(lines))} holds all lines at once. A file gives one at a time."
-                    edits = replace(scope, lines, new)
-                    yield Proposal(edits, why, death.memory.missing_bytes, "Read the file line by line")
+                    edits, snippet = replace(scope, lines, new), None
+                    if keeps_its_rounds(node, scope, Origins(death.code)):
+                        why += " What is kept of each line has to fit, too."
+                        each = scope.segment(node.target)
+                        edits, snippet = (), f"for {each} in {new}:\n    ...  # keep of each only what you need"
+                    yield Proposal(edits, why, death.memory.missing_bytes, "Read the file line by line", snippet)
 
 
 def _outlives_its_file(node: ast.AST, scope: Scope) -> bool:

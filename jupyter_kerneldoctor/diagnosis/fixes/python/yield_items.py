@@ -28,6 +28,7 @@ class YieldItems(Fix):
     """
 
     id, title, causes = "yield-items", "Hand out one item after the other: no list of all", (Family.MEMORY,)
+    unless_offered = frozenset({"generator-instead-of-list"})
 
     FIRES = [
         Case(

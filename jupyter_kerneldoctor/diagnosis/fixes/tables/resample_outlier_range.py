@@ -3,7 +3,7 @@ import ast
 from ...calls import calls_at
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
-from ...edits import insert_before, replace, text_of
+from ...edits import replace, text_of
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _OUTGROWN = 3
@@ -14,8 +14,8 @@ class ResampleOutlierRange(Fix):
     """Leave out timestamps far from all others before resampling.
 
     What it does: `resample('1s')` makes a row for each second between the first and the last timestamp. One that was
-    read as 1970 makes 1.7 billion. The edit drops what lies further from the middle 98 % of the timestamps than those
-    span.
+    read as 1970 makes 1.7 billion. The snippet drops what lies further from the middle 98 % of the timestamps than
+    those span.
 
     When it is offered: Memory ran out in a `resample` or `asfreq` of pandas, and the result was at least three times as
     large as the data.
@@ -31,20 +31,13 @@ class ResampleOutlierRange(Fix):
         Case(
             _SERIES,
             "r = s.resample('1s').mean()\nr.plot()",
-            becomes="low, high = s.index.to_series().quantile([0.01, 0.99])\n"
-            "s = s[(s.index >= low - (high - low)) & (s.index <= high + (high - low))]\n"
-            "r = s.resample('1s').mean()\nr.plot()",
-            says=("s.index.min()",),
+            says=("s.index.to_series().min()", "quantile([0.01, 0.99])", "s.resample('1min')"),
         ),
         Case(
             _SERIES,
             "def smooth(t):\n    return t['temp'].asfreq('100ms').ffill()",
             "smooth(s)",
-            becomes={
-                2: "def smooth(t):\n    low, high = t.index.to_series().quantile([0.01, 0.99])\n"
-                "    t = t[(t.index >= low - (high - low)) & (t.index <= high + (high - low))]\n"
-                "    return t['temp'].asfreq('100ms').ffill()"
-            },
+            says=("t.index.to_series().max()",),
         ),
         Case(_SERIES, "r = s.resample('1s', on='time').mean()", says=("s['time'].min()", "s.resample('1min', on")),
         Case(
@@ -52,7 +45,7 @@ class ResampleOutlierRange(Fix):
             "    def regular(self):\n        return self.s.resample(rule).mean()",
             "m = Meter()",
             "m.regular()",
-            says=("self.s.index.min()", "self.s.resample('1min')"),
+            says=("self.s.index.to_series().min()", "self.s.resample('1min')"),
         ),
         Case(
             "import pandas as pd\ndef regular(t, rate='1s'):\n    return (\n        t\n        .set_index('at')\n"
@@ -77,25 +70,17 @@ class ResampleOutlierRange(Fix):
             if name is None or missing < _OUTGROWN * before or f"{name}.index >=" in death.code.source(call.cell):
                 continue
             on, index = call.argument("on"), f"{name}.index"
-            times = index if on is None else f"{name}[{call.scope.segment(on)}]"
-            edits = (
-                insert_before(
-                    call.scope,
-                    call.statement,
-                    f"low, high = {index}.to_series().quantile([0.01, 0.99])",
-                    f"{name} = {name}[({index} >= low - (high - low)) & ({index} <= high + (high - low))]",
-                )
-                if on is None and name.isidentifier()
-                else ()
-            )
+            times = f"{index}.to_series()" if on is None else f"{name}[{call.scope.segment(on)}]"
             longer = call.text if (rule := call.argument("rule", 0)) is None else _with(call, rule, "'1min'")
             yield Proposal(
-                edits,
+                (),
                 f"{quote(call.text)} makes a row for each step between the first and the last timestamp. They need "
                 f"{size(missing)} at least: one timestamp may be far from all others, such as 1970. Look at "
                 f"`{times}.min()` and `.max()`; if both are right, take a longer step.",
                 missing,
                 snippet=f"print({times}.min(), {times}.max())  # is one of them wrong?\n\n"
+                f"low, high = {times}.quantile([0.01, 0.99])  # then leave out what is far from all others\n"
+                f"{name} = {name}[{times}.between(low - (high - low), high + (high - low))]\n\n"
                 f"{longer}  # if not: a longer step, a sixtieth of what '1s' makes",
             )
 

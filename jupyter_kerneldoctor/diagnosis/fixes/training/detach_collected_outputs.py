@@ -177,7 +177,8 @@ class DetachCollectedOutputs(Fix):
                 f"it. That accounts for {share_of(ramp, missing)} that the cell took. "
                 f"{quote(cut)} keeps the values alone."
             )
-            yield Proposal(edits, why, ramp * 8 // 10)  # the values stay
+            stays = max(ramp // 5, death.growth.values_bytes)
+            yield Proposal(edits, why, max(0, ramp - stays))
 
 
 def _is_handed_on(kept: Kept) -> bool:

@@ -1,3 +1,5 @@
+from jupyter_kerneldoctor.recording.events import NamedObject
+
 from ...examples import MIB
 from ...examples.growth import grew_in as grew
 from ...examples.growth import growth
@@ -17,6 +19,11 @@ _PAIR = (
     "    def forward(self, x):\n        a = self.one(x)\n        b = self.other(x)\n"
     "        self.queue = torch.cat([b, self.queue])[:99]\n        return self.loss(a, b)"
 )
+
+
+def _outputs(mib: int) -> NamedObject:
+    held = mib * MIB
+    return NamedObject("outputs", "list", held, items=9, items_before=0, grew_bytes=held, with_graph=True)
 
 
 class NoGradEvaluation(Fix):
@@ -42,6 +49,14 @@ class NoGradEvaluation(Fix):
             becomes="net.eval()\nwith torch.no_grad():\n    for x in batches:\n        outputs.append(net(x))\n"
             "print(len(outputs))",
             says=("1.8 GiB", "net(x)"),
+        ),
+        Case(  # half of it are the values themselves, which stay
+            _NET + "outputs = []",
+            "for x in batches:\n    outputs.append(net(x))",
+            grew=NamedObject(
+                "outputs", "list", 900 * MIB, items=9, items_before=0, grew_bytes=900 * MIB, with_graph=True
+            ),
+            says=("with torch.no_grad():", "    for x in batches:"),
         ),
         Case(
             _NET + "def score(rows):\n\treturn net(rows)\n",
@@ -109,6 +124,14 @@ class NoGradEvaluation(Fix):
         ),
     ]
     SILENT = [
+        # what is kept is itself what fills the memory
+        Case(
+            _NET + "outputs = []",
+            "for x in batches:\n    outputs.append(net(x))",
+            grew=NamedObject(
+                "outputs", "list", 1700 * MIB, items=17, items_before=0, grew_bytes=1700 * MIB, with_graph=True
+            ),
+        ),
         # the optimizer has both, or what both were put into
         *(
             Case(
@@ -209,6 +232,7 @@ class NoGradEvaluation(Fix):
                 explains = memory.ramp_bytes if loops else memory.missing_bytes
                 if not explains and call in calls_of_untrained(code):
                     explains = (memory.missing_bytes or 0) // 2  # of a step, beside what is trained
+                explains = explains and max(0, explains - death.growth.values_bytes)
                 yield Proposal(without_gradients(statement, scope, code), why, explains)
 
 

@@ -146,6 +146,13 @@ class ReduceBatchSize(Fix):
         ),
     ]
     SILENT = [
+        Case(  # what the optimizer keeps of a table fills the memory
+            "import torch\nnet = torch.nn.Embedding(3_000_000, 64)\nopt = torch.optim.Adam(net.parameters())\n"
+            "loader = torch.utils.data.DataLoader(ds, batch_size=256)",
+            "for x in loader:\n    net(x).mean().backward()\n    opt.step()",
+            growth="jump",
+            line=2,
+        ),
         Case(
             "import torch\nloader = torch.utils.data.DataLoader(ds, batch_size=512)",
             "for x, y in loader: crit(net(x.view(512, -1)), y).backward()",
