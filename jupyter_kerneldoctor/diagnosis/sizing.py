@@ -114,8 +114,8 @@ def batch_to_blame(death: Death) -> Batch | None:
         return None
     began = f"{size(memory.before_bytes or 0)} and took {size(memory.missing_bytes or 0)}"
     if written := find_batch_size(code):
-        if only_evaluates(code) and written.value <= _USUAL:
-            return None  # it is what `predict` gives of all rows that is large
+        if _grows_by_the_round(written, death):
+            return None
         choice = None if is_dwarfed(written, code) else choose(death, written.value)
         return None if choice is None else Batch(choice, written, None, began)
     whole = find_whole_batch(code, death.values) or find_whole_step(code, death.values)
@@ -127,6 +127,15 @@ def batch_to_blame(death: Death) -> Batch | None:
     found = choose(death, rows, from_runs=False)
     largest = found and Choice(min(found.value, _LARGEST_FIRST_TRY), found.at_most)
     return None if largest is None else Batch(largest, None, whole, began)
+
+
+def _grows_by_the_round(written: BatchSize, death: Death) -> bool:
+    """Whether what `predict` gives of all rows is too much, or what rounds of small batches leave behind."""
+    goes_on, is_small = death.growth.goes_on, written.value <= _USUAL
+    if only_evaluates(death.code):
+        return goes_on or is_small
+    calls = list(training_calls(death.code))
+    return goes_on and is_small and bool(calls) and all(scope.loops_around(call) for call, scope in calls)
 
 
 def grew_elsewhere(death: Death) -> bool:

@@ -146,6 +146,15 @@ class ReduceBatchSize(Fix):
         ),
     ]
     SILENT = [
+        Case(  # rounds of small batches: each round leaves something
+            "from tensorflow import keras\nmodel = keras.Sequential()",
+            "for part in parts:\n    model.fit(part, batch_size=32)\n    scores = model.predict(X)",
+            line=2,
+        ),
+        Case(  # all that is predicted
+            "from tensorflow import keras\nmodel = keras.Sequential()",
+            "maps = model.predict(X, batch_size=512)",
+        ),
         Case(  # what the optimizer keeps of a table fills the memory
             "import torch\nnet = torch.nn.Embedding(3_000_000, 64)\nopt = torch.optim.Adam(net.parameters())\n"
             "loader = torch.utils.data.DataLoader(ds, batch_size=256)",
