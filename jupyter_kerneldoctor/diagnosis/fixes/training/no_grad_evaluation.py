@@ -21,11 +21,6 @@ _PAIR = (
 )
 
 
-def _outputs(mib: int) -> NamedObject:
-    held = mib * MIB
-    return NamedObject("outputs", "list", held, items=9, items_before=0, grew_bytes=held, with_graph=True)
-
-
 class NoGradEvaluation(Fix):
     """Evaluate without gradients.
 
