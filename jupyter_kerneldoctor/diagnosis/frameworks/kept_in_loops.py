@@ -14,6 +14,7 @@ from .hooks import lasting_hooks
 from .kept import is_bound_anew
 from .kept_rows import Less
 from .recursive_results import of_recursion
+from .rows_of_pairs import of_rows_of_pairs
 from .sequences import of_a_sequence, of_a_table
 from .torch import Kind, Tensors
 
@@ -88,7 +89,7 @@ _TAKES = ("popleft", "pop", "get")
 def less_of_the_loop(kept: Iterable[Store], code: Notebook) -> Less | None:
     """Return how a loop does without what it keeps; None where it tells nothing."""
     for store in kept:
-        for told in (_of_groups, _of_days, _of_pairs, _of_a_search):
+        for told in (_of_groups, _of_days, _of_pairs, of_rows_of_pairs, _of_a_search):
             if (found := told(store, code)) is not None:
                 return found
         if (found := _of_sums(store) or of_a_sequence(store) or of_a_table(store) or of_recursion(store)) is not None:

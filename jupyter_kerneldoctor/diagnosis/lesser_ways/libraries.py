@@ -103,6 +103,16 @@ LIBRARIES = (
         fits=not_seen("match", 1),
     ),
     LesserWay(
+        ("re.sub", "re.subn"),
+        "Clean one line after the other, all steps under one name",
+        "makes another copy of all of the text, beside those of the steps before.",
+        "with open('raw.txt') as file, open('clean.txt', 'w') as out:\n    for line in file:  # one line at a time\n"
+        "        line = {function}({a0}, {a1}, line.lower())  # with all your steps, each under the same name\n"
+        "        out.write(line)",
+        Case("import re", "t = re.sub('<.*?>', ' ', text)"),
+        lambda call, _death: len(call.node.args) > 2,
+    ),
+    LesserWay(
         ("nltk.*",),
         "Take one text after the other, and keep counts",
         "makes Python objects of 50 bytes and more for each word.",

@@ -30,6 +30,14 @@ WAYS = (
         "    [image] = convert_from_path({a0}, dpi=150, first_page=page, last_page=page)\n    ...",
     ),
     LesserWay(
+        ("pdfplumber.open", "fitz.open", "pypdf.PdfReader", "PyPDF2.PdfReader", "pdfminer.high_level.extract_pages"),
+        "Take the text of one page at a time, and close the file: with, page.extract_text()",
+        "keeps the objects of each page that was looked at, until the file is closed.",
+        "with pdfplumber.open({a0}) as pdf:\n    for page in pdf.pages:  # one page at a time\n"
+        "        text = page.extract_text()  # keep the text, or a count, not the page\n"
+        "        page.close()  # forgets its objects; behind the loop `with` closes the file",
+    ),
+    LesserWay(
         ("xml.dom.minidom.parse", "xml.dom.minidom.parseString", "xmltodict.parse"),
         "Take one element at a time: iterparse",
         "makes objects of all elements, many times the size of the file.",

@@ -90,6 +90,16 @@ def _each_text(call: Call, _death: Death) -> bool | Mapping[str, str]:
     return {"again": f"text.{method}()" if is_same else "..."}
 
 
+def _repeats(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether rows are written several times: `df.index.repeat(n)`, `pd.concat([df] * n)`."""
+    if call.name == ".repeat":
+        return is_method_of("pandas")(call, death)
+    match call.node.args[:1]:
+        case [ast.BinOp(left=ast.List(elts=[table]), op=ast.Mult())]:
+            return {"table": call.scope.segment(table)}
+    return False
+
+
 WAYS = (
     LesserWay(
         ("pandas.DataFrame.melt", "pandas.melt", "pandas.wide_to_long", "pandas.DataFrame.stack"),
@@ -160,13 +170,15 @@ WAYS = (
         Case(_FRAME, "page = df.to_html()"),
     ),
     LesserWay(
-        (".repeat",),
-        "Keep how often as a column: weights",
+        (".repeat", "pandas.concat"),
+        "Keep how often as a column: weights, sample_weight",
         "writes each row as often as it counts.",
         "total = ({table}['value'] * {table}['count']).sum()  # weighted sums need no copies\n"
-        "mean = np.average({table}['value'], weights={table}['count'])",
+        "mean = np.average({table}['value'], weights={table}['count'])  # to fit a model: sample_weight=\n"
+        "part = {table}.sample(1000, replace=True)  # or as many as are used at a time, drawn again each time",
         Case(_FRAME, "rows = df.loc[df.index.repeat(df['n'])]"),
-        is_method_of("pandas"),
+        _repeats,
+        silent=("both = pd.concat([df, df])",),
     ),
     LesserWay(
         ("pandas.MultiIndex.from_product",),
