@@ -42,7 +42,6 @@ _SEARCH = (
     "    if word == wanted:\n        break\n    for other in changed(word):\n        if other not in rows:\n"
     "            rows[other] = word\n            todo.append(other)"
 )
-_SCORES = "rows = {}\nfor a in xs:\n    rows[a] = {b: score(a, b) for b in xs if a != b}"
 _PAIRS = "import itertools\nrows = {}\nfor one, other in itertools.combinations(genes, 2):\n"
 _HOOKED = (
     "import torch\nrows = []\ndef look(m, i, out):\n    rows.append(out.detach())\n"
@@ -73,7 +72,6 @@ LOOPS_THAT_TELL = (
         grew=replace(_ROWS, item_type="list"),
         says=("previous = row",),
     ),
-    Case(_SCORES, grew=_dict("dict"), says=("rows[a] = heapq.nlargest(10, scores,",)),
     Case("while len(rows) < n:\n    rows.append(rows[-1] + rows[-2])", grew=_ROWS, says=("maxlen=2",)),
     Case(_SEARCH, grew=_dict("str"), says=("A*", "for other in changed(word):", "growing limit of depth")),
     Case(
