@@ -1,17 +1,24 @@
 """Layers and embeddings: more weights than the data need."""
 
 import ast
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 
+from jupyter_kerneldoctor.recording.events import Stack
+
+from ..calls import is_in_library
 from ..case import Case
 from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
+from ..examples.stuck import frame, own_frame, thread
 from .conditions import made_by
 from .way import LesserWay
 
+_WEIGHTS = re.compile(r"/(?:dense|embedding|einsum_dense)\.py:build$")
+_BUILDS = Stack(-0.1, "busy", (thread(frame("core/dense.py", "build", library=True), own_frame("net.build(9)", 1)),))
 _SIDES = ("in_features", "out_features")
 _LAYERS = ("torch.nn", "keras.layers", "tensorflow.keras.layers")
 _POOL = "x = layers.GlobalAveragePooling2D()(x)  # in place of Flatten()\nx = layers.Dense(512, activation='relu')(x)"
@@ -186,6 +193,21 @@ WAYS = (
             "m = Sequential([Conv2D(64, 3), Flatten(), Dense(4096)])",
         ),
         _listed_after_flatten,
+    ),
+    LesserWay(
+        (".build", ".fit", ".summary", ".()", "keras.Sequential", "tensorflow.keras.Sequential"),
+        "Give the layer fewer inputs or units: num_words for a vocabulary, pooling in place of Flatten",
+        "makes the weights of a layer, a number for each pair of an input and a unit; Adam keeps two more for each.",
+        "N_WORDS = 20_000  # of a vocabulary the most frequent: Tokenizer(num_words=N_WORDS), max_tokens=N_WORDS\n"
+        "layers.Dense(N_WORDS, activation='softmax')  # and Embedding(N_WORDS, 100)\n\n"
+        "x = layers.GlobalAveragePooling2D()(x)  # of pictures, in place of Flatten() before a wide layer\n"
+        "x = layers.Dense(256)(x)  # or a narrow layer before the wide one",
+        Case(
+            "import keras\nnet = keras.Sequential([keras.layers.Dense(n)])",
+            "net.build(9)",
+            stacks=[_BUILDS],
+        ),
+        lambda _call, death: is_in_library(death, _WEIGHTS),
     ),
     LesserWay(
         ("torch.nn.functional.one_hot", "tensorflow.one_hot", "jax.nn.one_hot"),

@@ -1,5 +1,6 @@
 import ast
 import re
+from dataclasses import replace
 from textwrap import indent
 
 from jupyter_kerneldoctor.recording.events import NamedObject
@@ -12,7 +13,7 @@ from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.torch import Kind, Tensors
 
-_FRAMEWORKS = ("torch", "tensorflow", "keras")
+_FRAMEWORKS = ("torch", "tensorflow", "keras", "gensim")
 _ARRAYS = ("numpy.ndarray", "torch.Tensor", "PIL.Image.Image", "list", "tuple")
 _RESULTS = re.compile("predict|encode|embed|generate|step|reset|forward|loss|grad|backward|item|score|metric")
 _FEW = 20
@@ -30,6 +31,10 @@ _SNIPPETS = {
         "        return np.stack(x), labels[i * 32 : i * 32 + 32]"
     ),
 }
+_GENSIM = (
+    "class Items:\n    def __iter__(self):  # is gone through again in each epoch\n        for {target} in {rows}:\n"
+    "            yield {value}\n\nmodel = Word2Vec(Items())  # in place of the list; min_count=5 leaves rare words out"
+)
 _SMALLER = "\n\n# or keep them small: uint8 takes an eighth of float64; scale a batch at a time"
 _MADE = NamedObject(
     "made", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0, item_type="numpy.ndarray"
@@ -59,6 +64,12 @@ class MakeItemsOnDemand(Fix):
             "for i in range(len(text)):\n    made.append(code(text[i : i + 256]))",
             grew=_MADE,
             says=("return len(text)", "return code(text[i : i + 256])"),
+        ),
+        Case(
+            "from gensim.models import Word2Vec\nmade = []",
+            "for line in open('a.txt'):\n    made.append(line.split())",
+            grew=replace(_MADE, item_type="list"),
+            says=("for line in open('a.txt'):", "yield line.split()"),
         ),
     ]
     SILENT = [
@@ -102,7 +113,8 @@ class MakeItemsOnDemand(Fix):
                 f"{quote(names['rows'])}, before anything is trained. A data set that makes an item when its batch "
                 "asks for it needs the room of some batches."
             )
-            snippet = _SNIPPETS["torch" if package == "torch" else "keras"].format(**names) + _SMALLER
+            form = _GENSIM if package == "gensim" else _SNIPPETS["torch" if package == "torch" else "keras"] + _SMALLER
+            snippet = form.format(**names)
             yield Proposal((), why, (container.grew_bytes or 0) * 7 // 10, snippet=snippet)
             return
 
@@ -118,6 +130,8 @@ def _rows(loop: ast.For) -> tuple[ast.expr, ast.expr | None]:
             lengths = (one for one in walk(loop.iter) if isinstance(one, ast.Call) and last_name(one.func) == "len")
             return target, next((one.args[0] for one in lengths if one.args), None)
         case target, ast.Call(func=function, args=[rows, *_]) if last_name(function) in ("tqdm", "sorted", "list"):
+            return target, rows
+        case target, ast.Call(func=ast.Name(id="open")) as rows:
             return target, rows
         case target, (ast.Name() | ast.Attribute() | ast.Subscript()) as rows:
             return target, rows

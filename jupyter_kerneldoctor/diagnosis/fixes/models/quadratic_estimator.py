@@ -26,6 +26,8 @@ _INSTEAD = {
     "sklearn.cluster.AgglomerativeClustering": _KMEANS,
     "sklearn.cluster.AffinityPropagation": _KMEANS,
     "sklearn.cluster.SpectralClustering": _NEIGHBORS,
+    "sklearn.neighbors.LocalOutlierFactor": "from sklearn.ensemble import IsolationForest\n\n"
+    "labels = IsolationForest().fit_predict({X})  # compares no rows; or fewer neighbours: n_neighbors=20",
     "sklearn.manifold.MDS": "from sklearn.manifold import TSNE\n\nZ = TSNE().fit_transform({X}[::10])  # a sample",
     "sklearn.manifold.Isomap": _NYSTROEM,
     "sklearn.semi_supervised.LabelPropagation": _KNN.replace("Spreading", "Propagation"),

@@ -1,8 +1,10 @@
 import ast
 
 from ...calls import network_call_at
+from ...code.notebook import Notebook
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.gradients import backward_calls, hides_gradients, sources_of_gradients
+from ...frameworks.recurrent import carried_states
 from ...frameworks.related_rows import compares_rows, has_time_first, mixes_rows
 from ...frameworks.rows import picks_rows
 from ...frameworks.step_growth import grows_by_the_step
@@ -12,6 +14,14 @@ from ...frameworks.untrained import calls_of_untrained
 from ...sizing import batch_to_blame, grew_elsewhere
 
 _NET = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x): return self.a(x)\nnet = Net()\n"
+_SAMPLED = (
+    "i, j = edges  # the pairs that are linked, as row and column; and as many at random\n"
+    "k, l = torch.randint(len(z), (2, len(i)))\n"
+    "scores = torch.cat([(z[i] * z[j]).sum(-1), (z[k] * z[l]).sum(-1)])  # no table of all pairs\n"
+    "linked = torch.cat([torch.ones(len(i)), torch.zeros(len(k))])\n"
+    "loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, linked)"
+)
+_RNN = "import torch\nrnn, f = torch.nn.LSTM(9, 9), torch.nn.Linear(9, 9)\nh, total = None, 0"
 _STEP = "out = net(x)\nloss = out.mean()\nloss.backward()"
 
 
@@ -51,6 +61,27 @@ class ActivationsInParts(Fix):
             _STEP.replace("net(x)", "net(x, adj)").replace("out.mean()", "crit(out[train_mask], y[train_mask])"),
             growth="jump",
             says=("Work out activations again", "checkpoint("),
+        ),
+        Case(  # through all windows of a series
+            _RNN,
+            "for x in parts:\n    y, h = rnn(x, h)\n    total = total + f(y).mean()\ntotal.backward()",
+            growth="jump",
+            line=2,
+            says=("detach()", "for x in parts:"),
+        ),
+        Case(  # all rays of a picture
+            _NET,
+            "loss = render(net(encode(x))).mean()\nloss.backward()",
+            growth="jump",
+            line=1,
+            says=("rows = encode(x)", "checkpoint(net, part"),
+        ),
+        Case(  # an autoencoder of a graph
+            _NET,
+            "z = net(x)\nloss = torch.nn.BCEWithLogitsLoss()(z @ z.T, A)\nloss.backward()",
+            growth="jump",
+            line=2,
+            says=("torch.randint(len(z)",),
         ),
     ]
     SILENT = [
@@ -100,10 +131,65 @@ class ActivationsInParts(Fix):
                 f"    loss = ...  # as before\n    (loss * len(part) / len({given})).backward()\n\n"
                 f"# or, in {network}:\n{snippet}"
             )
-        elif (pairs := _of_pairs(death)) is not None:
-            title, snippet = "Compare a block of rows at a time, and work it out again: checkpoint", pairs
+        elif (told := _otherwise(death, None if is_whole else found)) is not None:
+            title, more, snippet = told
+            why += more
         why += "With `checkpoint`, a block keeps only what goes into it."
         yield Proposal((), why, missing * 6 // 10, title, snippet)
+
+
+def _otherwise(death: Death, found: tuple[ast.Call, Scope] | None) -> tuple[str, str, str] | None:
+    """Return another way, as a title, a sentence and code; None where the code tells of none."""
+    if (pairs := _of_pairs(death)) is not None:
+        return "Compare a block of rows at a time, and work it out again: checkpoint", "", pairs
+    if (carried := _of_windows(death)) is not None:
+        title = "Run backward() for each piece, and carry the state on without its graph: detach()"
+        return title, "The state of each piece holds on to all pieces before. ", carried
+    if _is_of_links(death.code):
+        title = "Learn from the pairs that are linked, and as many random ones: not from all pairs"
+        return title, "Each row is multiplied with each other row. ", _SAMPLED
+    if found is not None and found[0].args and not _is_one(death, *found) and _rows(*found) is None:
+        return "Take the rows through the network in parts: checkpoint of each part", "", _parts(*found)
+    return None
+
+
+def _of_windows(death: Death) -> str | None:
+    """Return the loop with a backward pass for each piece, where a state goes on from piece to piece."""
+    tensors = Tensors(death.code)
+    for loop, scope in death.code.running.nodes(ast.For):
+        states = carried_states(loop, scope, tensors) if death.was_running(loop, scope) else []
+        if states and not backward_calls(loop, scope):
+            cuts = "".join(f"    {one.cut}  # its value goes on, its graph does not\n" for one in states)
+            head = scope.segment(loop).split("\n")[0]
+            return (
+                f"{head}\n    loss = ...  # of this piece alone, as before\n    loss.backward()\n{cuts}"
+                "optimizer.step()  # behind the loop, or after some pieces; gradients add up"
+            )
+    return None
+
+
+def _is_of_links(code: Notebook) -> bool:
+    """Whether each row is multiplied with each, `z @ z.T`, to tell for each pair whether it is linked."""
+    if not (code.has_text("binary_cross_entropy") or code.has_text("BCE")):
+        return False
+    for scope in code.running:
+        for node in scope.nodes:
+            match node:
+                case ast.BinOp(op=ast.MatMult(), left=ast.Name() as left, right=right):
+                    text, other = scope.segment(left), scope.segment(right)
+                    if other in (f"{text}.T", f"{text}.t()", f"{text}.mT", f"{text}.transpose(0, 1)"):
+                        return True
+    return False
+
+
+def _parts(call: ast.Call, scope: Scope) -> str:
+    """Return the call of a network on some rows at a time, each worked out again in the backward pass."""
+    network, given = scope.segment(call.func), " ".join(scope.segment(call.args[0]).split())
+    return (
+        f"from torch.utils.checkpoint import checkpoint\n\nrows = {given}\n"
+        f"out = torch.cat([checkpoint({network}, part, use_reentrant=False) for part in rows.split(4096)])\n\n"
+        "# or fewer rows in each step: a random batch of them, rows[torch.randperm(len(rows))[:1024]]"
+    )
 
 
 def _depend_on_each_other(call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
