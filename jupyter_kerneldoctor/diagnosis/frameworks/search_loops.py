@@ -18,8 +18,10 @@ def models_kept(store: Store, loop: ast.For, code: Notebook) -> Iterator[ast.Nam
     trained = {word for one in store.scope.calls if id(one) in inside and (word := _trained(one))}
     for name in (one for value in store.values for one in kept_names(value)):
         bound = code.lookup(name.id, store.scope, name)
-        is_new = bound is not None and id(bound.value) in inside and isinstance(bound.value, ast.Call)
-        if is_new and (name.id in trained or Tensors(code).kind(name, store.scope) is Kind.MODULE):
+        made = None if bound is None else bound.value
+        is_new = isinstance(made, ast.Call) and id(made) in inside
+        is_trained = name.id in trained or _is_fitted(made) or Tensors(code).kind(name, store.scope) is Kind.MODULE
+        if is_new and is_trained:
             yield name
 
 
@@ -38,6 +40,14 @@ def _trained(call: ast.Call) -> str | None:
         case ast.Attribute(value=ast.Name(id=name), attr="fit"):
             return name
     return None
+
+
+def _is_fitted(value: ast.expr | None) -> bool:
+    """Whether a value is what `fit` of scikit-learn gives back: the model, `clone(forest).fit(X, y)`."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr="fit", value=ast.Call())):
+            return True
+    return False
 
 
 def without_model(model: ast.Name, store: Store, code: Notebook) -> Changes:

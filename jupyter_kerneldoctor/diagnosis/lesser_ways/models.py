@@ -72,6 +72,17 @@ def _made(call: Call, death: Death, *words: str) -> Iterator[tuple[ast.Call, Sco
             yield one, where
 
 
+def _makes_all_labels(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name the encoder of labels that gives a column for each of them."""
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else call.node
+    for one, where in all_origins(owner, call.scope, death.code):
+        name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+        if isinstance(one, ast.Call) and (name or "").endswith((".MultiLabelBinarizer", ".LabelBinarizer")):
+            is_sparse = any(word.arg == "sparse_output" for word in one.keywords)
+            return False if is_sparse else {"maker": where.segment(one.func)}
+    return False
+
+
 def _samples_background(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Name the explainer that works each row out beside all rows that it was given."""
     for one, where in _made(call, death, "KernelExplainer", "SamplingExplainer", "DeepExplainer", "GradientExplainer"):
@@ -169,6 +180,16 @@ WAYS = (
             "search.fit(X, y)",
         ),
         _leaves_one_out,
+    ),
+    LesserWay(
+        (".fit_transform", ".transform"),
+        "Keep only the labels that are there: sparse_output=True",
+        "makes a number for each row and each label, nearly all of them zero.",
+        "{to} = {maker}(sparse_output=True).fit_transform({a0})  # most models of scikit-learn take it\n"
+        "part = {to}[at : at + 256].toarray()  # for a network: the rows of a batch",
+        Case("from sklearn.preprocessing import MultiLabelBinarizer as Labels", "Y = Labels().fit_transform(tags)"),
+        _makes_all_labels,
+        silent=("Y = Labels(sparse_output=True).fit_transform(tags)",),
     ),
     LesserWay(
         (".shap_values", ".()"),

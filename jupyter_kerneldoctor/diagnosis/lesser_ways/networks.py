@@ -14,6 +14,9 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
 from ..examples.stuck import frame, own_frame, thread
+from ..frameworks.evaluation import is_taken_apart
+from ..frameworks.gradients import goes_backward
+from ..frameworks.torch import Kind, Tensors
 from .conditions import made_by
 from .way import LesserWay
 
@@ -104,10 +107,25 @@ def _takes_all_texts(call: Call, death: Death) -> bool | Mapping[str, str]:
     given = [
         one.value for one in call.node.keywords if one.arg is None and isinstance(one.value, ast.Name | ast.Attribute)
     ]
-    is_whole = len(given) == 1 and not call.scope.loops_around(call.node) and not death.growth.goes_on
-    if not is_whole or not death.code.imports("transformers"):
+    is_whole = not call.scope.loops_around(call.node) and not death.growth.goes_on
+    if not (given and is_whole and death.code.imports("transformers")):
         return False
     return {"encoded": call.scope.segment(given[0])}
+
+
+def _takes_all_rows(call: Call, death: Death) -> bool:
+    """Whether a network that was loaded or built gets a whole array, and no gradient is wanted."""
+    match call.node.args:
+        case [ast.Name() | ast.Attribute(), *_]:
+            pass
+        case _:
+            return False
+    if call.scope.loops_around(call.node) or death.growth.goes_on or goes_backward(death.code):
+        return False
+    if is_taken_apart(call.node, call.scope) and Tensors(death.code).kind(call.node.func, call.scope) is Kind.MODULE:
+        return True
+    made = [one for one in made_by(call.node.func, call, death) if "oken" not in one]
+    return any(one.endswith((".from_pretrained", "keras.Model", "keras.models.Model")) for one in made)
 
 
 WAYS = (
@@ -136,6 +154,22 @@ WAYS = (
                 growth="jump",
             ),
         ),
+    ),
+    LesserWay(
+        (".()",),
+        "Take some rows at a time through the network, and keep little of each",
+        "takes all rows through the network at once; what it gives may be larger than what goes in.",
+        "parts = []\nfor start in range(0, len({a0}), 16):  # 16 rows at a time; of PyTorch below torch.no_grad()\n"
+        "    out = {owner}({of0}[start:start + 16])\n"
+        "    parts.append(...)  # of each part what is used: a class, a mean, a loss; not all that it gives",
+        Case(
+            "from transformers import AutoModel\nnet = AutoModel.from_pretrained('a')",
+            "y = net(ids).last_hidden_state",
+            growth="jump",
+            says=("out = net(ids[start:start + 16])",),
+        ),
+        _takes_all_rows,
+        silent=("for ids in parts:\n    y = net(ids).logits", "net(ids).loss.backward()"),
     ),
     LesserWay(
         (".unsqueeze",),

@@ -66,6 +66,12 @@ class PadEachBatch(Fix):
             "rows = [tok(r['text'], padding='max_length') for r in ds]",
             says=("DataCollatorWithPadding",),
         ),
+        Case(
+            "import torch\nX = torch.zeros(len(waves), n)",
+            "for i, w in enumerate(waves):\n    X[i, :len(w)] = w",
+            line=2,
+            says=("for ids in waves]", "pad_sequence(batch"),
+        ),
     ]
     SILENT = [
         Case(_TOK, "enc = tok(texts, padding='longest')\nbig = [0] * 10**10", line=2),
@@ -79,6 +85,17 @@ class PadEachBatch(Fix):
     def propose(self, death: Death) -> Proposals:
         learns = any(map(death.code.imports, ("torch", "tensorflow", "keras", "transformers", "datasets")))
         for node, scope in death.code.running.nodes(ast.AST) if learns and death.is_of_this_cell else ():
+            if (
+                isinstance(node, ast.Assign)
+                and (rows := _filled(node, scope)) is not None
+                and _grew_around(node, scope, death)
+            ):
+                why = f"{quote(scope.segment(node))} fills a row that is as long as the longest of all. "
+                why += "A batch needs only the length of its own longest row."
+                form = _TORCH if death.code.imports("torch") else _KERAS
+                form = form.replace("dtype=torch.int32", "dtype=torch.float32").replace("texts", "rows")
+                yield Proposal((), why, death.memory.missing_bytes, snippet=form.format(ids=rows))
+                return
             ids = _padded(node, scope) if isinstance(node, ast.Call | ast.BinOp) else None
             if ids is None or not isinstance(node, ast.expr) or not _is_kept(node, scope, death):
                 continue
@@ -108,6 +125,24 @@ def _padded(node: ast.Call | ast.BinOp, scope: Scope) -> str | None:
                         return scope.segment(texts)
             return "all_ids"
     return None
+
+
+def _filled(node: ast.AST, scope: Scope) -> str | None:
+    """Return what a loop goes through that fills each row up to its own length: `X[i, : len(w)] = w`."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript(slice=ast.Tuple(elts=[_, ast.Slice(None, ast.Call(func=length))]))]) if (
+            last_name(length) == "len"
+        ):
+            for loop in scope.loops_around(node)[:1]:
+                match loop:
+                    case ast.For(iter=ast.Call(func=ast.Name(id="enumerate" | "zip"), args=[rows, *_])):
+                        return scope.segment(rows)
+    return None
+
+
+def _grew_around(node: ast.AST, scope: Scope, death: Death) -> bool:
+    loop = next(iter(scope.loops_around(node)), None)
+    return isinstance(loop, ast.For) and death.was_running(loop, scope) and grew_in(death, loop, scope) is not False
 
 
 def _is_used_up(call: ast.AST, node: ast.expr) -> bool:

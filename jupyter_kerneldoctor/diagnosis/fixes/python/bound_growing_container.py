@@ -110,10 +110,7 @@ _GRAPHS = (
     "gained {count:,} tensors while the cell ran, each with all that it was worked out from. Empty it when "
     "`backward()` has run; what is only looked at later can be kept as `tensor.detach()`."
 )
-_CLEAR = (
-    "{plain}.clear()  # after backward() and step(): the next pass begins with what comes from now on\n"
-    "{plain}.append(value.detach())  # or this, where it is only looked at later; .item() of a loss"
-)
+_CLEAR = "{plain}.clear()  # after backward() and step()\n{plain}.append(value.detach())  # or this, to look at later"
 _FEW, _NEWEST = 8, 1000
 _NAME = re.compile(r"\w+(?:(?:\[\d+\])?\.\w+)*")  # `callbacks[0].seen`, too
 

@@ -78,7 +78,7 @@ class ActivationsInParts(Fix):
         ),
         Case(  # an autoencoder of a graph
             _NET,
-            "z = net(x)\nloss = torch.nn.BCEWithLogitsLoss()(z @ z.T, A)\nloss.backward()",
+            "def pairs(z): return z @ z.T\nloss = torch.nn.BCEWithLogitsLoss()(pairs(net(x)), A)\nloss.backward()",
             growth="jump",
             line=2,
             says=("torch.randint(len(z)",),

@@ -35,7 +35,8 @@ _FILES = (
 _VALUES = (
     "torch.save({value}, f'weights-{{i}}.pt')  # i: the number of the round; no list in memory\n\n"
     "weights = torch.load(f'weights-{{i}}.pt')  # one at a time, where it is needed\n\n"
-    "{kept} = deque(maxlen=20)  # or the newest only, in memory: from collections import deque"
+    "{kept} = deque(maxlen=20)  # or the newest only, in memory: from collections import deque\n"
+    "if i % 100 == 0:  # or every hundredth only, as float16\n    {kept}.append(({value}).half())"
 )
 _HELD = NamedObject("kept", "list", 1600 * MIB, items=300, grew_bytes=1500 * MIB, items_before=0)
 _LOOP = "import copy, torch\nkept = []\nfor user in users:\n    w = train(copy.deepcopy(net)).state_dict()\n"

@@ -41,6 +41,11 @@ class KeepBestModel(Fix):
             "for n in sizes:\n    net = build(n)\n    net.fit(x, y)\n    runs.append({'n': n, 'net': net})",
             becomes="for n in sizes:\n    net = build(n)\n    net.fit(x, y)\n    runs.append({'n': n})",
         ),
+        Case(
+            "from sklearn.base import clone\nruns = []",
+            "for a, b in folds:\n    m = clone(forest).fit(X[a], y[a])\n    runs.append(m)",
+            says=("best_score = m",),
+        ),
     ]
     SILENT = [
         Case(_GRID, _LOOP.format(clear="", kept="")),
