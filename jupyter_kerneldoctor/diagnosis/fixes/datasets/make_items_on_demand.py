@@ -71,6 +71,12 @@ class MakeItemsOnDemand(Fix):
             grew=replace(_MADE, item_type="list"),
             says=("for line in open('a.txt'):", "yield line.split()"),
         ),
+        Case(
+            "import keras\nmade = []",
+            "for x, y in pics.flow(X, batch_size=64):\n    made.append(x)",
+            grew=_MADE,
+            says=("model.fit(pics.flow(X, batch_size=64)",),
+        ),
     ]
     SILENT = [
         Case("made = []", _TURNED, grew=_MADE),  # nothing is trained
@@ -91,9 +97,19 @@ class MakeItemsOnDemand(Fix):
             if store.container.rpartition(".")[2] != name or len(store.values) != 1:
                 continue
             loops = [one for one in store.scope.loops_around(store.statement) if isinstance(one, ast.For)]
+            segment = store.scope.segment
+            match loops[-1:]:
+                case [ast.For(iter=ast.Call(func=ast.Attribute(attr=method)) as flow)] if method.startswith("flow"):
+                    why = f"{quote(container.name)} keeps the batches that {quote(segment(flow))} makes. It makes new "
+                    why += "ones for ever: the loop needs a `break`, and `fit` takes the generator itself."
+                    snippet = (
+                        f"model.fit({segment(flow)}, epochs=10)  # other variants in each epoch, and no list of them"
+                    )
+                    title = "Give the generator itself to fit: it makes one batch after the other"
+                    yield Proposal((), why, (container.grew_bytes or 0) * 7 // 10, title, snippet)
+                    return
             if not loops or not _is_made_of_rows(store, loops, death):
                 continue
-            segment = store.scope.segment
             target, rows = _rows(loops[-1])
             if rows is None or _is_of_batches(rows, store, death):
                 continue
