@@ -3,11 +3,14 @@ import ast
 from ...code.calls import last_name, plain_names
 from ...code.notebook import Notebook
 from ...code.trees import walk
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.gradients import backward_calls, records_graph
 from ...frameworks.keras import tapes
+from ...frameworks.torch import Kind, Tensors
 from ...place import grew_in
 
+_STEPS = 3  # from statement to statement
+_HELD = 0.3  # of the growth: an object of that size explains it without a graph
 _NUMBERS = ("item", "float", "int", "len", "detach", "stop_gradient", "numpy")
 _TORCH = (
     "{name} = {name}.detach(){again}  # first in the loop, where no gradient has to reach the rounds before\n\n"
@@ -66,17 +69,19 @@ class CutTheGraph(Fix):
     ]
     SILENT = [
         Case("import torch", _LOOP, line=3),  # nothing has a gradient
+        Case(_RUN, "v = w.detach()\nfor i in range(900):\n    v = search.step(v)", line=3),
         Case(_RUN, _LOOP.replace("x = x +", "y = x +"), line=3),
         Case(_RUN, "with torch.no_grad():\n    for i in range(9):\n        x = x + w * x", line=3),
         Case(_RUN, _LOOP + "\n    x.sum().backward()\n    x = x.detach()", line=3),
         Case(_RUN, "n = 0\nfor x in xs:\n    n = n + f(x).item()", line=3),
+        Case(_RUN, "total = 0 * w\nfor x in xs:\n    loss = (x * w).sum()\n    total = total + loss", line=4),
         Case(_RUN, _LOOP, line=3, growth="jump"),
         Case("import tensorflow as tf\nw = tf.Variable(1.0)", "for t in range(5000):\n    x = tf.tanh(x * w)", line=2),
     ]
 
     def propose(self, death: Death) -> Proposals:
         code, growth = death.code, death.growth
-        if not (death.memory.grew_here and growth.goes_on) or growth.container is not None:
+        if not (death.memory.grew_here and growth.goes_on) or growth.is_held(_HELD):
             return
         of_torch = code.imports("torch") and _has_gradients(code)
         for scope in code.running if of_torch or code.imports("tensorflow") else ():
@@ -96,10 +101,10 @@ class CutTheGraph(Fix):
                     or not death.was_running(loop, scope)
                 ):
                     continue
-                is_recorded = records_graph(value, scope, code) if of_torch else _is_in(taped, loop)
+                is_recorded = _has_graph(value, scope, code) if of_torch else _is_in(taped, loop)
                 if not is_recorded or backward_calls(loop, scope) or grew_in(death, loop, scope) is False:
                     continue
-                if any(_is_cut(one, name) for one in scope.inside(loop)):
+                if _is_a_sum(name, value, scope.inside(loop)) or any(_is_cut(one, name) for one in scope.inside(loop)):
                     continue
                 why = (
                     f"{quote(' '.join(scope.segment(node).split()))} goes on from what the round before it worked out. "
@@ -113,6 +118,11 @@ class CutTheGraph(Fix):
                 return
 
 
+def _has_graph(value: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether a value surely is worked out of something that has a gradient, and that is recorded."""
+    return Tensors(code).kind(value, scope) is Kind.GRAPH and records_graph(value, scope, code)
+
+
 def _has_gradients(code: Notebook) -> bool:
     """Whether something in the cells has a gradient: a network, a parameter, a tensor that asks for one."""
     return any(map(code.has_text, ("requires_grad", "nn.", "Parameter(", "from_pretrained")))
@@ -123,6 +133,25 @@ def _is_a_number(value: ast.expr) -> bool:
     calls = [one for one in walk(value) if isinstance(one, ast.Call)]
     parts = [one for one in walk(value) if isinstance(one, ast.Name)]
     return any(last_name(one.func) in _NUMBERS for one in calls) or len({one.id for one in parts}) < 2 - bool(calls)
+
+
+def _is_a_sum(name: str, value: ast.expr, nodes: list[ast.AST]) -> bool:
+    """Whether what is added does not depend on what there is: a sum of losses needs all of them for its gradient."""
+    match value:
+        case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.Name(id=other), right=added) if other == name:
+            pass
+        case ast.BinOp(op=ast.Add(), left=added, right=ast.Name(id=other)) if other == name:
+            pass
+        case _ if name not in plain_names(value):
+            added = value  # total += loss
+        case _:
+            return False
+    known = plain_names(added)
+    for _ in range(_STEPS):
+        for one in nodes:
+            if isinstance(one, ast.Assign) and plain_names(*one.targets) & known - {name}:
+                known |= plain_names(one.value)
+    return name not in known
 
 
 def _is_in(statements: list[ast.With], loop: ast.stmt) -> bool:
