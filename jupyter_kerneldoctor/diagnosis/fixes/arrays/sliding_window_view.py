@@ -43,7 +43,7 @@ class SlidingWindowView(Fix):
         Case(
             _STRIDED,
             "as_strided(x, (n, 4), (16, 8)).sum()",
-            says=("believes the shape", "sliding_window_view(x, width)[::step]"),
+            says=("believes the shape", "sliding_window_view(x, 4)[::16 // 8]"),
         ),
     ]
     SILENT = [
@@ -55,15 +55,23 @@ class SlidingWindowView(Fix):
 
     def propose(self, death: Death) -> Proposals:
         for call in _strided(death):
-            what = "" if call.argument(0) is None else call.scope.segment(call.argument(0) or call.node)
             edits = _rewritten(call, death.code)
             yield Proposal(
                 edits,
                 f"{quote(call.text)} believes the shape that it is given, also where it goes beyond the array. "
                 f"`{_NAME}` makes only the windows that lie within it.",
-                instead=f"from numpy.lib.stride_tricks import {_NAME}\n"
-                f"windows = {_NAME}({what or 'x'}, width)[::step]  # windows that begin every `step` items",
+                instead=f"from numpy.lib.stride_tricks import {_NAME}\nwindows = {_windows(call)}",
             )
+
+
+def _windows(call: Call) -> str:
+    """Return the call that makes the windows, with the width and the step that were asked for."""
+    array, segment = call.argument("x", 0), call.scope.segment
+    name = segment(array) if array is not None else "x"
+    match call.argument("shape", 1), call.argument("strides", 2):
+        case ast.Tuple(elts=[_, width]), ast.Tuple(elts=[one, other]):
+            return f"{_NAME}({name}, {segment(width)})[::{segment(one)} // {segment(other)}]"
+    return f"{_NAME}({name}, 3)  # 3: the length of a window; [::2] behind it takes every second one"
 
 
 def _strided(death: Death) -> Iterator[Call]:

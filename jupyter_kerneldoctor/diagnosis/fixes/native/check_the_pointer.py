@@ -1,11 +1,16 @@
 import ast
 
-from ...calls import native_calls
+from ...calls import library_of, native_calls
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...edits import Changes, indent_unit, insert_after, insert_before
 from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
+from ._own_library import declared
 
+_FINDS = frozenset(
+    {"getenv", "fopen", "strchr", "strrchr", "strstr", "strtok", "bsearch", "dlopen", "dlsym", "realpath"}
+)
+"""Functions of the C library that give NULL where they find nothing."""
 _TABLE = (
     "import ctypes\nlib = ctypes.CDLL('./t.so')\nlib.find.restype = ctypes.c_void_p\nlib.find.argtypes = []\n"
     "lib.value.restype = ctypes.c_int\nlib.value.argtypes = [ctypes.c_void_p]\n"
@@ -26,7 +31,7 @@ class CheckThePointer(Fix):
     """
 
     id, title, causes = "check-the-pointer", "Check for NULL what C gave: a ValueError, no crash", ("segfault",)
-    unless_offered = frozenset({"ctypes-signatures", "keep-buffer-alive", "keep-cffi-memory", "check-allocation"})
+    unless_offered = frozenset({"keep-buffer-alive", "keep-cffi-memory", "check-allocation"})
 
     FIRES = [
         Case(
@@ -40,12 +45,14 @@ class CheckThePointer(Fix):
             },
             says=("`lib.find(key)`", "NULL"),
         ),
+        Case("import ctypes\nc = ctypes.CDLL(None)", "c.strlen(c.getenv(b'x'))", says=("if not pointer",)),
         Case(_TABLE, "lib.value(lib.find(b'x'))", says=("pointer = lib.find(b'x')", "if not pointer")),
     ]
     SILENT = [
         Case(_TABLE + "entry = lib.find(b'x')\nwhile entry and lib.value(entry): step()", cause="segfault"),
         Case(_TABLE + _GET.replace("    return", "    if entry is None: return 0\n    return"), "get(3)"),
         Case(_TABLE, "lib.value(buffer)"),
+        Case("import ctypes\nc = ctypes.CDLL(None)", "c.memset(c.malloc(9), 0, 9)"),  # the address may be half of one
         Case(_TABLE + _GET, "get(b'x')", cause="abort"),
     ]
 
@@ -53,7 +60,7 @@ class CheckThePointer(Fix):
         for call in native_calls(death):
             for given in call.node.args:
                 maker = _maker(given, call, death)
-                if maker is None or _is_asked(given, call):
+                if maker is None or _is_asked(given, call) or _is_cut_off(maker, death):
                     continue
                 text = maker.scope.segment(maker.node)
                 why = (
@@ -77,6 +84,15 @@ def _maker(given: ast.expr, call: Call, death: Death) -> Call | None:
                 if unparse(owner) == unparse(library):
                     return Call(one, where, "")
     return None
+
+
+def _is_cut_off(maker: Call, death: Death) -> bool:
+    """Whether ctypes takes the address for a C int: a declaration comes first, unless NULL is as likely."""
+    function = maker.node.func
+    if not isinstance(function, ast.Attribute) or function.attr in _FINDS:
+        return False
+    is_of_ctypes = library_of(function.value, maker.scope, death.code).startswith("ctypes.")
+    return is_of_ctypes and "restype" not in declared({function.attr}, death.code)
 
 
 def _is_asked(given: ast.expr, call: Call) -> bool:
