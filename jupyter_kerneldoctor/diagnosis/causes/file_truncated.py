@@ -65,6 +65,8 @@ class FileTruncated(Cause):
         yield recording(cell, signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(two,))])
         mapped = "import numpy as np\nPATH = 'x.dat'\nm = np.memmap(PATH, mode='r')"
         yield recording(mapped, "with open(PATH, 'wb') as f: f.write(b'')\nm.sum()", signal="SIGBUS")
+        mapped = "import mmap\nwith open('x.dat', 'rb') as f:\n    m = mmap.mmap(f.fileno(), 0)"
+        yield recording(mapped, "open('x.dat', 'w').close()\nm[9]", signal="SIGBUS")
 
     def silent_on(self) -> Recordings:
         """No such file, and such a file beside another kind of crash."""

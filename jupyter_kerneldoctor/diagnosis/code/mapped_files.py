@@ -4,12 +4,13 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from .endless_reads import opening_calls
 from .notebook import Call, Notebook, Running
 from .origins import all_origins
 from .scopes import Scope
 from .trees import unparse
 
-_MAPS = ("numpy.memmap", "numpy.load", "numpy.lib.format.open_memmap")
+_MAPS = ("numpy.memmap", "numpy.load", "numpy.lib.format.open_memmap", "mmap.mmap")
 _CUTS = ("builtins.open", "io.open", "numpy.save", "os.truncate")
 _CUTTING_METHODS = ("tofile", "write_bytes", "write_text")
 
@@ -48,12 +49,14 @@ def _is_before(mapped: Call, by: ast.Call, scope: Scope, ran: list[Running]) -> 
 def _maps(code: Notebook) -> Iterator[Call]:
     for call in code.calls(*_MAPS):
         mode = call.argument("mmap_mode", 1) if call.name == "numpy.load" else call.argument("mode", 2)
-        if isinstance(mode, ast.Constant | None) and (mode is not None or call.name != "numpy.load"):
+        if call.name == "mmap.mmap" or (
+            isinstance(mode, ast.Constant | None) and (mode is not None or call.name != "numpy.load")
+        ):
             yield call
 
 
 def _names(call: Call) -> tuple[str | int, ...]:
-    return ("file" if call.name == "numpy.load" else "filename", 0)
+    return ({"numpy.load": "file", "mmap.mmap": "fileno"}.get(call.name, "filename"), 0)
 
 
 def _cut_by(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[ast.expr]:
@@ -69,8 +72,12 @@ def _cut_by(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[ast.expr]:
 
 def _path(node: ast.expr | None, scope: Scope, code: Notebook) -> str | None:
     """Return a file's path as it is written at the end of the chain of names; else the code that stands for it."""
-    if node is None:
-        return None
+    match node:
+        case None:
+            return None
+        case ast.Call(func=ast.Attribute(attr="fileno", value=owner)):
+            opened = opening_calls(code, scope, owner)
+            return _path(opened[0].args[0], scope, code) if opened and opened[0].args else None
     last = all_origins(node, scope, code)[-1]
     match last.node:
         case ast.Constant(value=str(path)) | ast.Call(args=[ast.Constant(value=str(path))], keywords=[]):
