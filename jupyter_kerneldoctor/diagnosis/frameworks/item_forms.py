@@ -150,3 +150,12 @@ PAIRS = _smaller(
     Form("{name} = pd.DataFrame({{'a': np.repeat({first}, len({rest}))}}, dtype='category')", "texts as numbers"),
     Form("for pair in itertools.product({of}): ...", "or one after the other, and none kept"),
 )
+
+COLUMNS = Smaller(
+    "Make the new columns in float32, fewer of them, or for some rows at a time",
+    "Each new column of float64 takes 8 bytes for each row, for as long as the table is there.",
+    (
+        Form("= {part}.astype('float32')", "half of float64; int8 or category for small numbers and texts", 0.5),
+        Form("for rows in np.array_split({name}, 20): ...", "or make them for a part of the rows, use them, and go on"),
+    ),
+)

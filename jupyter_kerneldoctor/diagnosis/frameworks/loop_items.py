@@ -5,7 +5,8 @@ import re
 
 from ..code.calls import last_name, plain_names
 from ..code.origins import all_origins
-from .item_forms import PAIRS, Form, Item, Smaller, parts_of
+from ..code.trees import walk
+from .item_forms import COLUMNS, PAIRS, Form, Item, Smaller, parts_of
 from .kept_items import KeptItem
 from .pandas import rows_gone_through
 
@@ -90,6 +91,23 @@ def combination(item: Item) -> Smaller | None:
         return None
     given = [kept.text(one.iter) for one in plain]
     return item.as_told(PAIRS, of=", ".join(given), first=given[0], rest=", ".join(given[1:]))
+
+
+def column_of_table(item: Item) -> Smaller | None:
+    """Tell of columns that are worked out of a table, and put into it in a loop: lags, means, words."""
+    kept = item.kept
+    is_new = kept.key is not None and not isinstance(kept.key, ast.Constant) and kept.form == "one"
+    if not is_new or kept.name not in plain_names(kept.value):
+        return None
+    found = item.as_told(COLUMNS, name=kept.name)
+    lagged = [one for one in walk(kept.value) if isinstance(one, ast.Call) and last_name(one.func) == "shift"]
+    if not lagged or not isinstance(lagged[0].func, ast.Attribute):
+        return found
+    series = kept.text(lagged[0].func.value)
+    view = Form(
+        f"np.lib.stride_tricks.sliding_window_view({series}, n)", "all lags as a view: no copies of the numbers"
+    )
+    return found._replace(forms=(*found.forms, view))
 
 
 def _mask(kept: KeptItem, loop: ast.For, row: str, table: str) -> str:

@@ -12,7 +12,7 @@ from ..code.scopes import Scope
 from . import item_forms
 from .item_forms import Form, Item, Smaller, parts_of
 from .kept_items import KeptItem
-from .loop_items import begins_at, combination, row_of_table
+from .loop_items import begins_at, column_of_table, combination, row_of_table
 from .torch import Kind, Tensors
 
 _PICTURES = re.compile(r"imread|Image\.open|load_img|img_to_array|to_pil|cv2\.|skimage\.|decode_|VideoCapture|rotate")
@@ -38,7 +38,7 @@ def smaller(
     parts, type_ = parts_of(kept.value), item_type or ""
     part = next((one for one in parts if package_of(one, kept.scope, code)), kept.value)
     item = Item(kept, part, code, value)
-    if (found := begins_at(item) or row_of_table(item) or combination(item)) is not None:
+    if (found := _of_the_loop(item)) is not None:
         return found
     model = next((one for one in parts if _is_estimator(one, kept.scope, code)), None)
     if model is not None or (type_ != "torch.Tensor" and _ESTIMATORS.search(type_)):
@@ -53,6 +53,10 @@ def smaller(
     if package:
         return _array(item, package)
     return _list(item) if type_ in ("list", "tuple", "") and not isinstance(part, ast.Dict) else None
+
+
+def _of_the_loop(item: Item) -> Smaller | None:
+    return begins_at(item) or row_of_table(item) or combination(item) or column_of_table(item)
 
 
 def package_of(part: ast.expr, scope: Scope, code: Notebook) -> str:

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import NamedObject
 
+from ...code.calls import plain_names
 from ...code.stores import stores
 from ...code.trees import walk
 from ...examples import MIB
@@ -64,6 +65,11 @@ class SmallerItems(Fix):
         _case(
             "rows = []\nfor p in paths:\n    rows.append(pd.read_csv(p))", "pandas.DataFrame", "part.sample(frac=0.1)"
         ),
+        Case(
+            "import pandas as pd\ndf = pd.read_csv(p)\nfor n in range(99):\n    df[f'lag_{n}'] = df['y'].shift(n)",
+            line=4,
+            says=("df[f'lag_{n}'] = df['y'].shift(n).astype('float32')", "sliding_window_view(df['y'], n)"),
+        ),
     ]
     SILENT = [
         Case("import numpy as np\nX = np.zeros((9, 9))\nfor i, row in df.iterrows():\n    X[i] = row", line=3),
@@ -78,9 +84,10 @@ class SmallerItems(Fix):
             return
         each = death.growth.bytes_per_item
         for kept in filling(death, fillers):
-            if container is None and any(isinstance(one, ast.Call) for one in walk(kept.value)):
+            is_of_itself = kept.name in plain_names(kept.value)  # a new column of a table
+            if container is None and not is_of_itself and any(isinstance(one, ast.Call) for one in walk(kept.value)):
                 continue  # the call itself may have taken the memory
-            if is_array_filled(kept, death.code):
+            if is_array_filled(kept, death.code) and not is_of_itself:
                 continue
             values = (death.values.of(one, kept.scope) for one in parts_of(kept.value))
             value = next((one for one in values if one is not None and one.shape and one.dtype), None)

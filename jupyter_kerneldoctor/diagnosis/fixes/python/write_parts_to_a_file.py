@@ -2,7 +2,7 @@ import ast
 
 from ...code.origins import all_origins
 from ...code.stores import container_name, stores
-from ...code.trees import walk
+from ...code.trees import unparse, walk
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...place import guilty_place
 
@@ -28,6 +28,7 @@ class WritePartsToAFile(Fix):
     FIRES = [
         Case("s = ''\nfor c in chunks:\n    s += f'{c}; '", line=3, says=("file.write(f'{c}; ')", "one text")),
         Case("s = ''\nfor r in rows:\n    s = s + r", line=3, says=("file.write(r)",)),
+        Case("s = ''\nfor r in rows:\n    s = s + r + end", line=3, says=("file.write(r + end)",)),
         Case("d = b''\nwhile (c := s.recv(9)):\n    d += c", line=3, says=("'wb'", "file.write(c)")),
     ]
     SILENT = [
@@ -43,17 +44,28 @@ class WritePartsToAFile(Fix):
             match store.statement:
                 case (
                     ast.AugAssign(op=ast.Add(), target=ast.Name() | ast.Attribute() as text, value=value)
-                    | ast.Assign(
-                        targets=[ast.Name() | ast.Attribute()],
-                        value=ast.BinOp(op=ast.Add(), left=ast.Name() | ast.Attribute() as text, right=value),
-                    )
+                    | ast.Assign(targets=[ast.Name() | ast.Attribute() as text], value=ast.BinOp(op=ast.Add()) as value)
                 ) if at is not None and store.statement is at.node and store.scope.loops_around(at.node):
+                    added = _added(value, text) if isinstance(store.statement, ast.Assign) else [value]
+                    if not added:
+                        continue
                     origins = (one.node for one in all_origins(text, store.scope, death.code))
-                    names = (one for one in walk(value) if isinstance(one, ast.Name | ast.Attribute))
+                    names = (one for part in added for one in walk(part) if isinstance(one, ast.Name | ast.Attribute))
                     texts = [one.value for one in origins if isinstance(one, ast.Constant)]
                     begins = next((one for one in texts if isinstance(one, str | bytes)), None)
                     if begins is not None and all(container_name(one) != store.container for one in names):
                         why = f"{quote(at.text)} keeps all parts in one text, which is copied whenever it has to move."
                         mode = "w" if isinstance(begins, str) else "wb"
-                        snippet = _FILE.format(name=store.container, value=store.scope.segment(value), mode=mode)
+                        snippet = _FILE.format(
+                            name=store.container, value=" + ".join(map(store.scope.segment, added)), mode=mode
+                        )
                         yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
+
+
+def _added(value: ast.expr, text: ast.expr) -> list[ast.expr]:
+    """Return what is put behind a text: `row`, `end` of `text + row + end`; nothing where it does not begin with it."""
+    parts = list[ast.expr]()
+    while isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        parts.insert(0, value.right)
+        value = value.left
+    return parts if unparse(value) == unparse(text) else []
