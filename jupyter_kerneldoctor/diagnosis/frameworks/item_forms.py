@@ -159,3 +159,14 @@ COLUMNS = Smaller(
         Form("for rows in np.array_split({name}, 20): ...", "or make them for a part of the rows, use them, and go on"),
     ),
 )
+
+OUTPUT = Smaller(
+    "Keep only the part of each output that is read later, in half precision",
+    "The output of a network holds all that it was asked for: hidden states, attentions, a cache, logits.",
+    (
+        Form("= {part}.{field}.half().cpu()", "this part alone; [:, 0] or .mean(1) of it for a vector for each text"),
+        Form(
+            "np.save(f'part-{{i}}.npy', {part}.{field}.cpu().numpy())", "or a file for each, i: the number of the round"
+        ),
+    ),
+)

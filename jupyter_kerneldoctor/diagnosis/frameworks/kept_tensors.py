@@ -117,8 +117,8 @@ def _is_gradients(store: Store, container: Grown) -> bool:
 def _array(store: Store, container: Grown, code: Notebook) -> dict[str, str] | None:
     """Return the text of the array that is put into a container, a number of it, and what makes it NumPy's."""
     tensors, package = Tensors(code), (container.item_type or "").partition(".")[0]
-    if len(store.values) != 1:
-        return None
+    if len(store.values) != 1 or package == "transformers":
+        return None  # what it gives is no tensor, but holds some
     value = store.values[0]
     if isinstance(value, ast.Tuple | ast.List):  # the first tensor stands for all
         found = (one for one in value.elts if tensors.kind(one, store.scope) in (Kind.TENSOR, Kind.GRAPH))

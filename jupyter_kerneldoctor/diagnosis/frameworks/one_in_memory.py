@@ -27,10 +27,11 @@ _ASKED = (
 )
 _GENERATOR = (
     "def {word}():  # no list: makes each when the loop comes to it, and anew for the next loop\n"
-    "    {head}:\n{body}        yield {value}\n\n"
+    "    {head}:\n{body}        yield {value}\n{rest}\n"
     "for one in {word}():  # in place of {plain}; what goes through several times needs a class with __iter__\n"
     "    ..."
 )
+_REST = "        ...  # and the rest of the round, as in the loop\n"
 _MAPPED = (
     "{plain} = np.lib.format.open_memmap('{word}.npy', 'w+', 'float32', (n, *shape))  # on the disk\n"
     "{plain} = np.empty((n, *shape), 'float32')  # or in memory, preallocated; 'uint8' for 0 to 255\n"
@@ -80,6 +81,7 @@ def one_in_memory(kept: KeptItem, item_type: str | None, uses: Sequence[Use], co
         "head": _head(loop, kept),
         "body": _before(kept, loop, body, 8),
         "value": value,
+        "rest": _REST if any(one.lineno > kept.statement.lineno for one in getattr(loop, "body", ())) else "",
         "plain": kept.name,
     }
     return Less(_GENERATOR.format(**names), "Make each when it is needed: a generator, no list of all")

@@ -25,6 +25,8 @@ _NUMBERS = ("item", "tolist", "mean", "sum", "max", "min", "std", "len", "float"
 _ESTIMATORS = re.compile(
     r"^torch\.(?!Tensor)|^keras|^sklearn|^xgboost|^lightgbm|^statsmodels|(?:Model|Classifier|Regressor)$"
 )
+_OUTPUTS = {"BaseModelOutput": "last_hidden_state", "Generate": "sequences", "Output": "logits"}
+"""By a word in the name of what a network of transformers gives, the part of it that is mostly read."""
 _LONG_TEXT = 1000  # bytes
 
 
@@ -48,6 +50,9 @@ def smaller(
     if (plain := _BY_TYPE.get(type_)) is not None:
         is_long = type_ == "str" and (each_bytes or 0) > _LONG_TEXT
         return item.as_told(item_forms.LONG_TEXT if is_long else plain)
+    if type_.startswith("transformers."):
+        name = next((name for word, name in _OUTPUTS.items() if word in type_), None)
+        return None if name is None else item.as_told(item_forms.OUTPUT, field=name)
     package = type_.partition(".")[0] if part is kept.value else ""
     package = package if package in _ARRAYS else package_of(part, kept.scope, code)
     if package:
@@ -77,7 +82,7 @@ def package_of(part: ast.expr, scope: Scope, code: Notebook) -> str:
 
 def _is_estimator(part: ast.expr, scope: Scope, code: Notebook) -> bool:
     """Whether an expression surely is a model of a library: `RandomForestRegressor(...).fit(X, y)`."""
-    if isinstance(part, ast.Call) and last_name(part.func) != "fit":
+    if not isinstance(part, ast.Name) and not (isinstance(part, ast.Call) and last_name(part.func) == "fit"):
         return False
     made = [(one, where) for one, where in all_origins(part, scope, code) if isinstance(one, ast.Call)]
     names = [code.qualified(one.func, where) or "" for one, where in made if last_name(one.func) != "fit"]

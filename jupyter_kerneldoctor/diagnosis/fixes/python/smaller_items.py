@@ -12,6 +12,7 @@ from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.item_forms import Smaller, parts_of
 from ...frameworks.kept_items import kept_items
 from ...frameworks.smaller_items import smaller
+from ...place import guilty_place
 
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
 _LOST = 0.6  # of what grew, where it is not known how much less a form takes
@@ -70,8 +71,18 @@ class SmallerItems(Fix):
             line=4,
             says=("df[f'lag_{n}'] = df['y'].shift(n).astype('float32')", "sliding_window_view(df['y'], n)"),
         ),
+        _case(
+            "rows = []\nfor b in ids:\n    rows.append(net(b))",
+            "transformers.BaseModelOutput",
+            "last_hidden_state.half()",
+        ),
     ]
     SILENT = [
+        Case(
+            "from sklearn.cluster import KMeans",
+            "for k in ks:\n    km = KMeans(k).fit(X)\n    n = score(km)\n    rows[k] = (km.inertia_, n)",
+            line=3,
+        ),
         Case("import numpy as np\nX = np.zeros((9, 9))\nfor i, row in df.iterrows():\n    X[i] = row", line=3),
         _case("rows = []\nfor x in xs:\n    rows.append(x)", None),
         _case("rows = []\nfor x in xs:\n    rows.append(x)", "list"),
@@ -82,8 +93,10 @@ class SmallerItems(Fix):
         container, fillers = death.growth.container, kept_items(stores(death.code.running))
         if not death.is_of_this_cell or (container is not None and container.with_graph):
             return
-        each = death.growth.bytes_per_item
+        each, at = death.growth.bytes_per_item, guilty_place(death)
         for kept in filling(death, fillers):
+            if container is None and at is not None and at.node is not kept.statement:
+                continue
             is_of_itself = kept.name in plain_names(kept.value)  # a new column of a table
             if container is None and not is_of_itself and any(isinstance(one, ast.Call) for one in walk(kept.value)):
                 continue  # the call itself may have taken the memory
