@@ -26,6 +26,7 @@ _FIELDS = Less(
     "A dict has hundreds of bytes beside its values. A tuple of the fields that are used takes a quarter; sums, and "
     "counts with `Counter`, need no rows at all.",
 )
+_PAGE = "if {0} == seen: break  # the last page again? then there are no more\nfor row in {0}: ..."
 _OF_A_FILE = (
     "\n\nimport pandas as pd\n\n# or whole columns; dtype='category' for texts that repeat\n"
     "table = pd.read_csv({path}, usecols=[{names}]{sep})"
@@ -171,7 +172,7 @@ def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebo
         case ast.Call() | ast.Subscript() if item_type == "dict":
             fields, _ = _fields("row", store, code)
             less = _filled(_FIELDS, store, value, row="row", fields=fields, table="")
-            head = "for row in {}: ..." if ".extend(" in store.scope.segment(store.statement) else "row = {}"
+            head = _PAGE if ".extend(" in store.scope.segment(store.statement) else "row = {}"
             return less._replace(code=f"{head.format(store.scope.segment(value))}\n{less.code}")
         case ast.Dict() if item_type == "dict":
             return _columns(store, value)
@@ -188,9 +189,8 @@ def _of_value(store: Store, value: ast.expr, item_type: str | None, code: Notebo
 
 def _of_type(store: Store, value: ast.expr, item_type: str | None, code: Notebook) -> Less | None:
     """Return how less is kept of numbers, texts and tables, however they are made."""
-    if item_type in _KINDS:
-        return _filled(_NUMBERS, store, value, kind=_KINDS[item_type][0], dtype=_KINDS[item_type][1])
-    kind = item_type or ""
+    if (kind := item_type or "") in _KINDS:
+        return _filled(_NUMBERS, store, value, kind=_KINDS[kind][0], dtype=_KINDS[kind][1])
     if kind == "str":
         return _filled(_TEXTS, store, value)
     bound = (one for scope in code.scopes_mentioning(kind) for one in scope.bindings.get(kind, ())) if kind else ()
