@@ -75,6 +75,7 @@ class CutTheGraph(Fix):
         Case(_RUN, _LOOP + "\n    x.sum().backward()\n    x = x.detach()", line=3),
         Case(_RUN, "n = 0\nfor x in xs:\n    n = n + f(x).item()", line=3),
         Case(_RUN, "total = 0 * w\nfor x in xs:\n    loss = (x * w).sum()\n    total = total + loss", line=4),
+        Case(_RUN, "h = w * x\nfor layer in layers:\n    h = torch.relu(layer(h))", line=3),
         Case(_RUN, _LOOP, line=3, growth="jump"),
         Case("import tensorflow as tf\nw = tf.Variable(1.0)", "for t in range(5000):\n    x = tf.tanh(x * w)", line=2),
     ]
@@ -101,6 +102,11 @@ class CutTheGraph(Fix):
                     or not death.was_running(loop, scope)
                 ):
                     continue
+                if isinstance(loop, ast.For) and any(
+                    isinstance(one, ast.Call) and plain_names(one.func) & plain_names(loop.target)
+                    for one in walk(value)
+                ):
+                    continue  # the layers of a network, one after the other
                 is_recorded = _has_graph(value, scope, code) if of_torch else _is_in(taped, loop)
                 if not is_recorded or backward_calls(loop, scope) or grew_in(death, loop, scope) is False:
                     continue
