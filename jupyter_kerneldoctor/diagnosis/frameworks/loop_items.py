@@ -96,8 +96,10 @@ def combination(item: Item) -> Smaller | None:
 def column_of_table(item: Item) -> Smaller | None:
     """Tell of columns that are worked out of a table, and put into it in a loop: lags, means, words."""
     kept = item.kept
-    is_new = kept.key is not None and not isinstance(kept.key, ast.Constant) and kept.form == "one"
-    if not is_new or kept.name not in plain_names(kept.value):
+    is_text = isinstance(kept.key, ast.JoinedStr) or (
+        isinstance(kept.key, ast.BinOp) and any(isinstance(getattr(one, "value", None), str) for one in walk(kept.key))
+    )
+    if not is_text or kept.name not in plain_names(kept.value):
         return None
     found = item.as_told(COLUMNS, name=kept.name)
     lagged = [one for one in walk(kept.value) if isinstance(one, ast.Call) and last_name(one.func) == "shift"]

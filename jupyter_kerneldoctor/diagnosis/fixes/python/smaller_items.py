@@ -78,6 +78,7 @@ class SmallerItems(Fix):
         ),
     ]
     SILENT = [
+        Case("for u, v in steps:\n    rows[v] = rows[u] + [v]", line=2),
         Case(
             "from sklearn.cluster import KMeans",
             "for k in ks:\n    km = KMeans(k).fit(X)\n    n = score(km)\n    rows[k] = (km.inertia_, n)",
