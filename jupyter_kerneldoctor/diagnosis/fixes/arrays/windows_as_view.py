@@ -70,6 +70,11 @@ class WindowsAsView(Fix):
             becomes="W = np.lib.stride_tricks.sliding_window_view(load, 60)[:len(load) - 60]",
         ),
         Case(
+            "import tensorflow as tf\nimport numpy as np\nload = np.ones(9_000_000)",
+            "W = np.array([load[i : i + 60] for i in range(len(load) - 60)])",
+            says=("sliding_window_view(load, 60)",),
+        ),
+        Case(
             _LIST,
             "X, y = cut(data, 60)",
             says=("sliding_window_view(data[:, 0], n, axis=0)", "X = windows[:-1]"),
@@ -168,7 +173,9 @@ def _as_views(node: ast.For | ast.Call, found: list[Windows], scope: Scope, deat
         why = f"{quote(scope.segment(one.part))} is copied for each `{one.at}`: each value is there as often "
         why += "as a window is long. A view of the windows takes no memory; it may only be read."
         snippet = f"windows = {view}  # a view: no copy\n{_MORE_AXES}"
-        yield Proposal(edits, why, death.memory.missing_bytes, snippet=snippet)
+        is_copied = any(map(death.code.imports, ("keras", "tensorflow")))  # all windows become a tensor
+        missing = death.memory.missing_bytes
+        yield Proposal(edits, why, missing, snippet=snippet, leaves=missing if is_copied else None)
     if isinstance(node, ast.For) and len(gone) == len(node.body):
         yield Proposal(remove(scope, node))
 

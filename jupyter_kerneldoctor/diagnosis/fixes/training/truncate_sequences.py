@@ -36,8 +36,7 @@ class TruncateSequences(Advice):
             _CUT
             + "def encode(texts):\n    return tok(texts, padding='max_length', max_length=512, return_tensors='pt')",
             "rows = encode(tweets)",
-            becomes={"'max_length'": '"longest"'},
-            says=("512",),
+            says=("512", 'padding="longest"'),
         ),
         Case(_CUT + _PAD.format("'max_length'"), "trainer.train()", says=("`tok(rows['text']", "Padding(tok)")),
     ]
@@ -61,7 +60,7 @@ class TruncateSequences(Advice):
                 f"{size(death.memory.missing_bytes or 0)}. Padded to the longest text that there is, they need less."
             )
             edits = set_argument(call, "padding", '"longest"')
-            yield Proposal(edits, why, death.memory.missing_bytes, "Pad to the longest text, not to max_length")
+            yield Proposal(edits, why, self.saves(death), "Pad to the longest text, not to max_length")
             return
         yield from super().propose(death)
 
