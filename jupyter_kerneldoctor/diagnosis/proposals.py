@@ -9,6 +9,7 @@ own syntax alone, and cure what it was proposed for. One that may not save enoug
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from textwrap import dedent
 
 from .changes import Change, EditRefusedError, apply_all, edit_of
@@ -52,8 +53,9 @@ def _as_advice(one: FixProposal) -> FixProposal:
     """Return a proposal without its edits, but with the lines that they write."""
     if not one.edits:
         return one
-    texts = ([line[1:] for line in edit.diff.split("\n")[2:] if line.startswith("+")] for edit in one.edits)
-    added = "\n".join(dedent("\n".join(lines)) for lines in texts)
+    lines = [line for edit in one.edits for line in edit.diff.split("\n")[2:]]
+    blocks = [list(block) for is_new, block in groupby(lines, lambda line: line.startswith("+")) if is_new]
+    added = "\n".join(dedent("\n".join(line[1:] for line in block)) for block in blocks)
     return replace(one, edits=(), applicability="advice", snippet=one.snippet or added)
 
 

@@ -2,11 +2,13 @@ import ast
 
 from ...calls import calls_at
 from ...code.arrays import Value
-from ...edits import replace
+from ...code.calls import last_name
+from ...edits import Changes, replace
 from ...fix import Call, Case, Death, Family, Proposal, Proposals, SetArgument, quote
 
 _FLOAT_BYTES = 8
 _OF_FRAMES = ("pandas.DataFrame.corr", "pandas.DataFrame.cov")
+_OF_ROWS = {"argsort", "argpartition", "argmax", "nlargest"}
 _FRAME = "import pandas as pd\ndef similar(table): return table.T.corr() > 0.9"
 
 
@@ -38,6 +40,7 @@ class CorrcoefRowvar(SetArgument):
     SILENT = [
         Case("import numpy as np\nX = np.random.rand(20, 30_000)", "R = np.corrcoef(X)"),
         Case("import numpy as np", "R = np.corrcoef(X, rowvar=True)"),
+        Case("import numpy as np\nX = np.ones((30_000, 20))", "near = np.corrcoef(X).argsort(axis=1)[:, -9:]"),
         Case(_FRAME.replace(".T", ""), "similar(pd.DataFrame(x))"),
         Case("import numpy as np", "R = np.corrcoef(X)\nbig = [0] * 10**10", line=2),
     ]
@@ -55,6 +58,11 @@ class CorrcoefRowvar(SetArgument):
                             f"{quote(call.text)} correlates the rows, so the result has a number for each pair of rows."
                         )
                         yield Proposal(replace(call.scope, turned, call.scope.segment(table)), why, saved)
+
+    def change(self, call: Call, death: Death) -> Changes:
+        """Give it the argument, but where something is looked for in each row: there the rows are meant."""
+        used = {last_name(one.func) for one in call.scope.calls}
+        return () if used & _OF_ROWS else super().change(call, death)
 
     def saves(self, call: Call, death: Death) -> int | None:
         """Count the result; nothing where the rows are the fewer."""

@@ -1,9 +1,11 @@
 import ast
 
+from ...code.calls import last_name
 from ...code.origins import Origins
 from ...fix import Call, Case, Death, Family, Scope, SetArgument
 from ...frameworks.numpy import GATHERERS
 
+_TAKE_ALL = ("fit", "fit_transform", "train_test_split", "tensor", "array", "DataFrame", "from_tensor_slices")
 _COPIES = frozenset({"astype", "copy", "tolist", "flatten"})
 _DEEPEST = 3
 _WRITTEN = (
@@ -37,6 +39,11 @@ class MemoryMapArray(SetArgument):
 
     FIRES = [Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"c\")")]
     SILENT = [
+        *(
+            Case("import numpy as np", f"X = np.load('a.npy')\n{used}", line=1)
+            for used in ("X = X / 255", "X = X.astype('float32')", "a, b = train_test_split(X)")
+        ),
+        Case("import numpy as np\ncache = {}", "for i in range(9000):\n    cache[i] = np.load(f'{i}.npy')"),
         Case("import numpy as np", "X = np.load('feats.npz')"),
         Case("import numpy as np", "X = np.load(path, allow_pickle=True)"),
         *(Case("import numpy as np", f"X = np.load('f.npy')\n{written}") for written in _WRITTEN),
@@ -56,8 +63,10 @@ class MemoryMapArray(SetArgument):
             case [ast.Constant(value=str(path))] if path.endswith(".npz"):
                 return None
         match call.statement:
-            case ast.Assign(targets=[ast.Name(id=name)]) if _is_written_to(name, call):
+            case ast.Assign(targets=[ast.Name(id=name)]) if _is_written_to(name, call) or _is_used_whole(name, call):
                 return None
+            case ast.Assign(targets=[ast.Subscript()]) | ast.Expr():
+                return None  # each that is kept holds its file open, too
         is_copy = call.argument("allow_pickle", 2) is not None or _is_copied(call.node, call.scope, death)
         return None if is_copy else death.memory.missing_bytes
 
@@ -79,6 +88,23 @@ def _is_copied(node: ast.AST, scope: Scope, death: Death, depth: int = 0) -> boo
         return False
     calls = Origins(death.code).calls_of(scope)
     return bool(calls) and all(_is_copied(call, caller, death, depth + 1) for call, caller in calls)
+
+
+def _is_used_whole(name: str, call: Call) -> bool:
+    """Whether the array is copied by its name: by arithmetic, as another type, or by what trains on it."""
+    for node in call.scope.nodes:
+        match node:
+            case ast.BinOp(left=ast.Name(id=array)) | ast.BinOp(right=ast.Name(id=array)):
+                pass
+            case ast.Call(func=ast.Attribute(attr=method, value=ast.Name(id=array))) if method in _COPIES:
+                pass
+            case ast.Call(args=[ast.Name(id=array), *_]) if last_name(node.func) in _TAKE_ALL:
+                pass
+            case _:
+                continue
+        if array == name:
+            return True
+    return False
 
 
 def _is_written_to(name: str, call: Call) -> bool:

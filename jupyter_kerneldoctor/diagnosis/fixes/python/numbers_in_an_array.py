@@ -35,8 +35,13 @@ class NumbersInAnArray(Fix):
         Case(
             _TABLE,
             "lcs(x, y)",
-            becomes={1: "from array import array\n" + _TABLE.replace("[[0] *", '[array("i", [0]) *')},
-            says=("4 bytes",),
+            says=("4 bytes", 'array("i", [0])'),
+        ),
+        Case(
+            "n = 300_000_000\nsteps = [0] * n\nfor i in range(2, n):\n    steps[i] = 1",
+            line=2,
+            becomes='from array import array\nn = 300_000_000\nsteps = array("i", [0]) * n\n'
+            "for i in range(2, n):\n    steps[i] = 1",
         ),
     ]
     SILENT = [
@@ -63,10 +68,11 @@ class NumbersInAnArray(Fix):
                     if not any(death.was_running(one, scope) for one in (node, *stores)):
                         continue
                     found = PlainList(name, scope, death.code)
-                    if not _may_fit(death.values.of(made, scope), is_of_truths(made), death):
+                    value = death.values.of(made, scope) if made is value else None
+                    if not _may_fit(value, is_of_truths(made), death):
                         continue
                     if found.is_like_an_array and all(map(found.holds, stores)):
-                        yield _proposal(made, scope, death)
+                        yield _proposal(made, value, scope, death)
 
 
 def _may_fit(value: Value | None, are_truths: bool, death: Death) -> bool:
@@ -75,7 +81,7 @@ def _may_fit(value: Value | None, are_truths: bool, death: Death) -> bool:
     return death.safe_headroom_bytes is None or count * (1 if are_truths else 4) <= death.safe_headroom_bytes
 
 
-def _proposal(made: ast.BinOp, scope: Scope, death: Death) -> Proposal:
+def _proposal(made: ast.BinOp, value: Value | None, scope: Scope, death: Death) -> Proposal:
     """Say what the list takes, and what an array does."""
     items, whole = scope.segment(made.left), quote(scope.segment(made))
     if is_of_truths(made):
@@ -85,4 +91,7 @@ def _proposal(made: ast.BinOp, scope: Scope, death: Death) -> Proposal:
         edits = imported + replace(scope, made.left, f'{name}("i", {items})')
         takes = 'In an `array("i")` each takes 4 bytes.'
     why = f"{whole} has 8 bytes for each item, and more for the numbers that are put there. {takes}"
-    return Proposal(edits, why, death.memory.missing_bytes)
+    missing = death.memory.missing_bytes or 0
+    if value is None and not is_of_truths(made):
+        return Proposal(edits, why, missing // 2)  # of pointers to the same zero: how many were to come is not known
+    return Proposal(edits, why, missing)
