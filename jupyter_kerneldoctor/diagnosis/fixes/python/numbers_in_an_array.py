@@ -68,11 +68,11 @@ class NumbersInAnArray(Fix):
                     if not any(death.was_running(one, scope) for one in (node, *stores)):
                         continue
                     found = PlainList(name, scope, death.code)
-                    value = death.values.of(made, scope) if made is value else None
-                    if not _may_fit(value, is_of_truths(made), death):
+                    known = death.values.of(made, scope) if made is value else None
+                    if not _may_fit(known, is_of_truths(made), death):
                         continue
                     if found.is_like_an_array and all(map(found.holds, stores)):
-                        yield _proposal(made, value, scope, death)
+                        yield _proposal(made, known, scope, death)
 
 
 def _may_fit(value: Value | None, are_truths: bool, death: Death) -> bool:
