@@ -32,7 +32,7 @@ class ProductInParts(Fix):
     """
 
     id, title, causes = "product-in-parts", "Multiply some rows at a time, and keep the best of each", (Family.MEMORY,)
-    unless_offered = frozenset({"blockwise-pairwise", "nearest-in-blocks", "diagonal-of-product", "keep-sparse"})
+    unless_offered = frozenset({"blockwise-pairwise", "diagonal-of-product", "keep-sparse"})
 
     FIRES = [
         Case(_SPARSE, "S = A.dot(A.T)", line=1, says=("part = A[at : at + 1000] @ A.T",)),
