@@ -78,43 +78,33 @@ def parts_of(value: ast.expr) -> list[ast.expr]:
     return [value]
 
 
+LISTS = _smaller(
+    "Keep each list of numbers as a small array: np.array(..., dtype='int16')",
+    "In a list each number takes 8 bytes for its place, and an object of 24 or more besides.",
+    Form("= np.array({text}, dtype='int16')", "whole numbers to 32,767; uint8 to 255: 2 or 1 bytes each", 0.25),
+    Form("= np.array({text}, dtype='float32')", "fractions: 4 bytes each", 0.5),
+)
+OUTPUT = _smaller(
+    "Keep only the part of each output that is read later, in half precision",
+    "The output of a network holds all that it was asked for: hidden states, attentions, a cache, logits.",
+    Form("= {part}.{field}.half().cpu()", "this part alone; [:, 0] or .mean(1) of it for a vector for each text"),
+    Form("np.save(f'part-{{i}}.npy', {part}.{field}.cpu().numpy())", "or a file for each, i: the number of the round"),
+)
 TIME = _smaller(
     "Keep times as datetime64 in an array",
     "A time is an object of 48 bytes.",
     Form("= np.datetime64({text}, 's')", "and behind the loop np.array(..., dtype='datetime64[s]'): 8 bytes each"),
     Form("{name} = pd.date_range(start, end, freq='s')", "or all at once, where they come in even steps"),
 )
-MODEL = _smaller(
-    "Keep the score of each, and the models in files",
-    "Each of them holds all of its numbers.",
-    Form("= score", "the number it is compared by; the best model alone besides"),
-    Form("joblib.dump({text}, f'model-{{i}}.joblib')", "or a file for each; joblib.load, one at a time"),
-    Form("{name} = heapq.nlargest(5, {name}, key=score)", "or the best five of them"),
-)
-PICTURE = _smaller(
-    "Keep the path of each picture, or a smaller picture: resize",
-    "An opened picture has 3 bytes for each dot.",
-    Form("= {part}.convert('RGB').resize((256, 256))", "as large as it is used, no larger"),
-    Form("= path", "or its path; Image.open(path) when it is used, in __getitem__"),
-    Form("{part}.save(buffer, 'JPEG')", "or its bytes, buffer = io.BytesIO(): a tenth"),
-)
-TABLE = _smaller(
-    "Keep each table in smaller types, or a sample of its rows: float32, category",
-    "Numbers of a table are float64 unless you say otherwise: 8 bytes each; a text takes 50 and more.",
+WORDS = _smaller(
+    "Keep one text for each, or the numbers of its words",
+    "Each word is an object of 50 bytes and more.",
+    Form("= ' '.join({text})", "one text, not an object for each word; .split() when it is used"),
     Form(
-        "= {part}.astype({{c: 'float32' for c in {part}.select_dtypes('float64')}})",
-        "half of float64; 'category' for texts that repeat",
-        0.5,
+        "= np.array([ids.setdefault(w, len(ids)) for w in {text}], dtype='int32')",
+        "or a number for each different word, ids = {{}} before the loop: 4 bytes",
     ),
-    Form("= {part}.sample(frac=0.1)", "a tenth of the rows is enough to fit or to draw", 0.1),
-    Form("model.partial_fit({part}[columns], {part}['y'])", "or fit and sum up part by part, and keep none"),
-)
-LONG_TEXT = _smaller(
-    "Compress long texts, or keep them in a file or a table on the disk",
-    "A text of the web or of a book is a third of its size when it is compressed.",
-    Form("= zlib.compress({part}.encode())", "zlib.decompress(...).decode() when it is read", 1 / 3),
-    Form("con.execute('insert into texts values (?, ?)', (i, {text}))", "or SQLite, found by its number i"),
-    Form("= hash({text})", "or a number for each, where it is only asked whether it came before"),
+    Form("counts.update({text})", "or only how often each comes: counts = Counter()"),
 )
 BITS = _smaller(
     "Keep 0 and 1 as bool, not as floats",
@@ -127,21 +117,36 @@ TEXT = _smaller(
     Form("codes.append(ids.setdefault({text}, len(ids)))", "texts that come again: ids = {{}}, codes = array('i')"),
     Form("{name} = pd.Series({name}, dtype='category')", "a part at a time: the same"),
 )
-LISTS = _smaller(
-    "Keep each list of numbers as a small array: np.array(..., dtype='int16')",
-    "In a list each number takes 8 bytes for its place, and an object of 24 or more besides.",
-    Form("= np.array({text}, dtype='int16')", "whole numbers to 32,767; uint8 to 255: 2 or 1 bytes each", 0.25),
-    Form("= np.array({text}, dtype='float32')", "fractions: 4 bytes each", 0.5),
-)
-WORDS = _smaller(
-    "Keep one text for each, or the numbers of its words",
-    "Each word is an object of 50 bytes and more.",
-    Form("= ' '.join({text})", "one text, not an object for each word; .split() when it is used"),
+TABLE = _smaller(
+    "Keep each table in smaller types, or a sample of its rows: float32, category",
+    "Numbers of a table are float64 unless you say otherwise: 8 bytes each; a text takes 50 and more.",
     Form(
-        "= np.array([ids.setdefault(w, len(ids)) for w in {text}], dtype='int32')",
-        "or a number for each different word, ids = {{}} before the loop: 4 bytes",
+        "= {part}.astype({{c: 'float32' for c in {part}.select_dtypes('float64')}})",
+        "half of float64; 'category' for texts that repeat",
+        0.5,
     ),
-    Form("counts.update({text})", "or only how often each comes: counts = Counter()"),
+    Form("= {part}.sample(frac=0.1)", "a tenth of the rows is enough to fit or to draw", 0.1),
+    Form("model.partial_fit({part}[columns], {part}['y'])", "or fit and sum up part by part, and keep none"),
+)
+COLUMNS = _smaller(
+    "Make the new columns in float32, fewer of them, or for some rows at a time",
+    "Each new column of float64 takes 8 bytes for each row, for as long as the table is there.",
+    Form("= {part}.astype('float32')", "half of float64; int8 or category for small numbers and texts", 0.5),
+    Form("for rows in np.array_split({name}, 20): ...", "or make them for a part of the rows, use them, and go on"),
+)
+LONG_TEXT = _smaller(
+    "Compress long texts, or keep them in a file or a table on the disk",
+    "A text of the web or of a book is a third of its size when it is compressed.",
+    Form("= zlib.compress({part}.encode())", "zlib.decompress(...).decode() when it is read", 1 / 3),
+    Form("con.execute('insert into texts values (?, ?)', (i, {text}))", "or SQLite, found by its number i"),
+    Form("= hash({text})", "or a number for each, where it is only asked whether it came before"),
+)
+MODEL = _smaller(
+    "Keep the score of each, and the models in files",
+    "Each of them holds all of its numbers.",
+    Form("= score", "the number it is compared by; the best model alone besides"),
+    Form("joblib.dump({text}, f'model-{{i}}.joblib')", "or a file for each; joblib.load, one at a time"),
+    Form("{name} = heapq.nlargest(5, {name}, key=score)", "or the best five of them"),
 )
 PAIRS = _smaller(
     "Make all combinations at once, in columns: MultiIndex.from_product, or one by one: itertools.product",
@@ -150,23 +155,10 @@ PAIRS = _smaller(
     Form("{name} = pd.DataFrame({{'a': np.repeat({first}, len({rest}))}}, dtype='category')", "texts as numbers"),
     Form("for pair in itertools.product({of}): ...", "or one after the other, and none kept"),
 )
-
-COLUMNS = Smaller(
-    "Make the new columns in float32, fewer of them, or for some rows at a time",
-    "Each new column of float64 takes 8 bytes for each row, for as long as the table is there.",
-    (
-        Form("= {part}.astype('float32')", "half of float64; int8 or category for small numbers and texts", 0.5),
-        Form("for rows in np.array_split({name}, 20): ...", "or make them for a part of the rows, use them, and go on"),
-    ),
-)
-
-OUTPUT = Smaller(
-    "Keep only the part of each output that is read later, in half precision",
-    "The output of a network holds all that it was asked for: hidden states, attentions, a cache, logits.",
-    (
-        Form("= {part}.{field}.half().cpu()", "this part alone; [:, 0] or .mean(1) of it for a vector for each text"),
-        Form(
-            "np.save(f'part-{{i}}.npy', {part}.{field}.cpu().numpy())", "or a file for each, i: the number of the round"
-        ),
-    ),
+PICTURE = _smaller(
+    "Keep the path of each picture, or a smaller picture: resize",
+    "An opened picture has 3 bytes for each dot.",
+    Form("= {part}.convert('RGB').resize((256, 256))", "as large as it is used, no larger"),
+    Form("= path", "or its path; Image.open(path) when it is used, in __getitem__"),
+    Form("{part}.save(buffer, 'JPEG')", "or its bytes, buffer = io.BytesIO(): a tenth"),
 )

@@ -1,4 +1,5 @@
 import ast
+from functools import partial
 
 from ...edits import import_as, replace
 from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
@@ -6,6 +7,7 @@ from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
 _LISTS = ("os.execv", "os.execve", "os.execvp", "os.execvpe")
 _WORDS = ("os.execl", "os.execlp")
 _CELL = "import os, sys\ndef train(name):\n    os.execv(sys.executable, {})"
+_case = partial(Case, exit_code=0)
 
 
 class RunAsAChild(Fix):
@@ -24,10 +26,9 @@ class RunAsAChild(Fix):
     title = "Run the program beside the kernel, not in its place: subprocess.run"
 
     FIRES = [
-        Case(
+        _case(
             _CELL.format("[sys.executable, 'train.py', name]"),
             "train('base')",
-            exit_code=0,
             becomes={
                 1: "import subprocess\nimport os, sys\ndef train(name):\n"
                 "    subprocess.run([sys.executable, 'train.py', name], check=True)"
@@ -38,21 +39,15 @@ class RunAsAChild(Fix):
             exit_code=2,
             becomes="import os, subprocess\nsubprocess.run(['gmake', '-j4'], executable='make', env=env, check=True)",
         ),
-        Case(
+        _case(
             "import os, subprocess\nos.execlp('ls', 'ls', '-l')",
-            exit_code=0,
             becomes="import os, subprocess\nsubprocess.run(['ls', '-l'], check=True)",
         ),
-        Case(
-            _CELL.format("['python'] + sys.argv"),
-            "train(1)",
-            exit_code=0,
-            says=("Restart Kernel", "do_shutdown(restart=True)"),
-        ),
+        _case(_CELL.format("['python'] + sys.argv"), "train(1)", says=("Restart Kernel", "do_shutdown(restart=True)")),
     ]
     SILENT = [
         Case("import os\nos._exit(3)", exit_code=3),
-        Case("import os\nif os.fork() == 0: os.execv('/bin/ls', ['ls'])", exit_code=0),
+        _case("import os\nif os.fork() == 0: os.execv('/bin/ls', ['ls'])"),
     ]
 
     def propose(self, death: Death) -> Proposals:
