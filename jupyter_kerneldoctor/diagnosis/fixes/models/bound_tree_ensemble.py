@@ -1,5 +1,10 @@
+import re
+
+from jupyter_kerneldoctor.recording.events import Stack
+
 from ...argument_dicts import entries, give_argument, hidden_arguments
-from ...calls import makers
+from ...calls import is_in_library, makers
+from ...examples.stuck import frame, own_frame, thread
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _FORESTS = tuple(
@@ -8,6 +13,9 @@ _FORESTS = tuple(
 _BOUNDS = ("max_depth", "max_leaf_nodes", "min_samples_leaf", "max_samples")
 _DEPTH = 14
 _NODE_BYTES = 72  # of sklearn.tree's Node, and one value of the target
+_OTHERS = re.compile(r"sklearn/(?:svm|neighbors|linear_model|preprocessing|decomposition|impute|cluster)/")
+_RUN = "RandomForestClassifier(500).fit(X, y)"
+_IN_SVM = Stack(-0.1, "busy", (thread(frame("sklearn/svm/_base.py", "fit", library=True), own_frame(_RUN, 1)),))
 _FOREST = "from sklearn.ensemble import RandomForestClassifier\n"
 
 
@@ -62,6 +70,7 @@ class BoundTreeEnsemble(Fix):
     SILENT = [
         Case(_FOREST + "P = {'max_depth': 5}", "q = {**P, 'n_jobs': 2}\nRandomForestClassifier(**q).fit(X, y)"),
         Case(_FOREST, "RandomForestClassifier(max_depth=9).fit(X, y)"),
+        Case(_FOREST, _RUN, stacks=[_IN_SVM]),  # beside it in an ensemble
         Case(_FOREST + "params = {'max_samples': 0.1}", "RandomForestClassifier(**params).fit(X, y)"),
         Case(_FOREST, "RandomForestClassifier().fit(X, y)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\n" + _FOREST + "X = np.ones((900, 3))", "RandomForestClassifier().fit(X, y)\nload()"),
@@ -69,6 +78,8 @@ class BoundTreeEnsemble(Fix):
 
     def propose(self, death: Death) -> Proposals:
         if death.code.has_text("return_estimator=True"):  # all of them are kept
+            return
+        if is_in_library(death, _OTHERS):  # another model of the same ensemble or pipeline
             return
         for made, used in makers(death, *_FORESTS):
             words = entries(hidden_arguments(made, death.code), death.code)

@@ -20,7 +20,7 @@ _TORCH = (
 )
 _CREATED = "\n# torch.autograd.grad(...) without create_graph=True: no gradient of the gradient is kept"
 _TF = (
-    "{name} = tf.stop_gradient({name})  # first in the loop, where no gradient has to reach the rounds before\n"
+    "{name} = tf.nest.map_structure(tf.stop_gradient, {name})  # first in the loop: cut off from the rounds before\n"
     "with tf.GradientTape() as tape:  # inside of the loop, around the rounds of one gradient; not persistent\n"
     "    ...\n\n"
     "rounds = tf.recompute_grad(rounds)  # or through all rounds: a function that does 100 of them"
@@ -64,7 +64,7 @@ class CutTheGraph(Fix):
             "import tensorflow as tf\nw = tf.Variable(1.0)",
             "with tf.GradientTape() as t:\n    for i in range(5000):\n        x = tf.tanh(x * w)\ng = t.gradient(x, w)",
             line=3,
-            says=("tf.stop_gradient(x)",),
+            says=("map_structure(tf.stop_gradient, x)",),
         ),
     ]
     SILENT = [
@@ -88,13 +88,9 @@ class CutTheGraph(Fix):
         for scope in code.running if of_torch or code.imports("tensorflow") else ():
             taped = [] if of_torch else [one.statement for one in tapes(scope, code)]
             for node in scope.nodes:
-                match node:
-                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in plain_names(value):
-                        pass
-                    case ast.AugAssign(target=ast.Name(id=name), value=value):
-                        pass
-                    case _:
-                        continue
+                name, value = _gone_on(node, in_tuples=bool(taped))
+                if value is None:
+                    continue
                 loop = next(iter(scope.loops_around(node)), None)
                 if (
                     not isinstance(loop, ast.For | ast.While)
@@ -122,6 +118,18 @@ class CutTheGraph(Fix):
                 created = grads and any(word.arg == "create_graph" for one in calls for word in one.keywords)
                 yield Proposal((), why, death.memory.ramp_bytes, snippet=snippet + (_CREATED if created else ""))
                 return
+
+
+def _gone_on(node: ast.AST, *, in_tuples: bool) -> tuple[str, ast.expr | None]:
+    """Return the name that a statement works out of itself, and its new value: `x = f(x)`, `y, h = cell(x, h)`."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in plain_names(value):
+            return name, value
+        case ast.Assign(targets=[ast.Tuple(elts=[*_, ast.Name(id=name)])], value=value) if in_tuples:
+            return (name, value) if name in plain_names(value) else ("", None)
+        case ast.AugAssign(target=ast.Name(id=name), value=value):
+            return name, value
+    return "", None
 
 
 def _has_graph(value: ast.expr, scope: Scope, code: Notebook) -> bool:

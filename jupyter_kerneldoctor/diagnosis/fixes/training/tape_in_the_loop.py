@@ -60,6 +60,11 @@ class TapeInTheLoop(Fix):
     SILENT = [
         Case(_TF, _INSIDE),
         Case(_TF, _AROUND.replace("loss = error(y, net(x))", "loss, state = net(x, state)")),
+        Case(
+            _TF,
+            "with tf.GradientTape() as tape:\n    for x, y in ds:\n        z, h = cell(x, h)\n"
+            "        total += error(y, z)\ntape.gradient(total, ws)",
+        ),
         Case(_TF, _AROUND + "\nbig = [0] * 10**10", line=6),
         Case(_TF, _AROUND, cause="segfault"),
         Case(
@@ -118,7 +123,13 @@ def _gradient(tape: TapeScope, loop: ast.For | ast.While) -> ast.Call | None:
 
 
 def _added(tape: TapeScope, loop: ast.For | ast.While, scope: Scope) -> tuple[ast.AugAssign, ast.Call] | None:
-    """Return where the loop adds a loss up, and where the gradient of the sum is taken, behind it."""
+    """Return where the loop adds a loss up, and where the gradient of the sum is taken, behind it.
+
+    None where a state goes on from round to round: then a round's gradient reaches back to those before.
+    """
+    made = [one for one in walk(loop) if isinstance(one, ast.Assign)]
+    if any(plain_names(*one.targets) & plain_names(one.value) for one in made):
+        return None
     for call in scope.calls:
         match call:
             case ast.Call(func=ast.Attribute(attr="gradient", value=ast.Name(id=name)), args=[ast.Name(id=total), _]):
