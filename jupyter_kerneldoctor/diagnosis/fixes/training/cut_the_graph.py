@@ -89,7 +89,7 @@ class CutTheGraph(Fix):
             taped = [] if of_torch else [one.statement for one in tapes(scope, code)]
             for node in scope.nodes:
                 name, value = _gone_on(node, in_tuples=bool(taped))
-                if value is None:
+                if value is None or not isinstance(node, ast.stmt):
                     continue
                 loop = next(iter(scope.loops_around(node)), None)
                 if (
