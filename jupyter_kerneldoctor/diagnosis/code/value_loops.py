@@ -145,11 +145,11 @@ def _newton(inner: list[ast.AST], given: list[ast.Assign], asked: ast.expr) -> I
 
 def _circle(loop: ast.While, inner: list[ast.AST]) -> Iterator[ValueLoop]:
     """Find a walk from one object to the next, `node = node.next`, that calls nothing on its way."""
-    match loop.test:
-        case (
-            ast.Name(id=name)
-            | ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)])
-        ):
+    asked = loop.test
+    if isinstance(asked, ast.Compare) and isinstance(asked.ops[0], ast.IsNot):
+        asked = asked.left
+    match asked:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name)):
             pass
         case _:
             return

@@ -145,6 +145,9 @@ class EndTheLoop(Fix):
             limit_mib=200,
             says=("`song.next` has led back", "if id(song) in visited:"),
         ),
+        _busy(
+            "while e.boss is not None:\n    e = e.boss\n    n += 1", 2, before_mib=100, limit_mib=200, says=("id(e)",)
+        ),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
             line=3,
