@@ -138,6 +138,9 @@ TAILS = ["", "\n", "  # end", "\n\n", "\n# ß\n"]
 )
 def test_all_other_bytes_stay(firing, head, tail, line_end, indent):
     fix, case = firing
+    if any(text.startswith(case.sources[count - 1] + "\n") for count, text in case.changed.items()):
+        tail = tail.lstrip(" ")  # a comment stays on its line, before what is inserted behind that
+        tail = "\n" + tail if tail.startswith("#") else tail
 
     def dressed(text):
         head_fits = not (head.startswith("%%") and text.startswith("%%"))

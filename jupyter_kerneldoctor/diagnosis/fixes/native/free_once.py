@@ -1,10 +1,9 @@
 import ast
-import re
 
 from ...code.loop_changes import called_name
 from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
-_FREES = re.compile(r"(?:\w*_)?(?:free|destroy|delete|dealloc|release|close)(?:_\w+)?")
+_FREES = {"free", "destroy", "delete", "dealloc", "release", "close"}
 _WORDS = ("double free", "free(): invalid pointer", "munmap_chunk(): invalid pointer")
 _TEXT = "free(): double free detected in tcache 2\n"
 _BUFFER = (
@@ -42,7 +41,7 @@ class FreeOnce(Fix):
         for node, scope in death.code.running.nodes(ast.Call):
             match node:
                 case ast.Call(func=ast.Attribute() | ast.Name(), args=[(ast.Name() | ast.Attribute()) as given]):
-                    if _FREES.fullmatch(called_name(node)) is None:
+                    if _FREES.isdisjoint(called_name(node).split("_")):
                         continue
                     call, name = scope.segment(node), scope.segment(given)
                     why = f"{quote(call)} was given the same address twice, or one that is not from this library."
