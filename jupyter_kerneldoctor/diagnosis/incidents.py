@@ -30,7 +30,7 @@ _OPENBLAS = "OpenBLAS blas_thread_init: pthread_create failed"
 _AT_ONCE_S = 5.0
 """So long after these words a cell is over at the latest: what takes most of it is to show the traceback."""
 
-_STILL_FULL, _A_PART = 0.9, 0.1  # of the memory at its highest
+_STILL_FULL, _A_PART = 0.9, 0.1  # of the memory at its highest, or of all files
 _NOTICED_AFTER_S = 20.0
 """A library tries for a while to reach a process that is gone."""
 
@@ -68,13 +68,20 @@ def survived(death: Death) -> list[tuple[Survived, Death]]:
 
 
 def first_of_a_shortage(recording: Recording, found: Sequence[tuple[Survived, Death]]) -> tuple[Survived, Death] | None:
-    """Return the latest; where memory was refused in cells that ran while it was still full, the one that filled it."""
+    """Return the latest; where cells ran while all memory, or files, were in use, the one that took them."""
     first = found[-1] if found else None
     for one in reversed(found[:-1]):
-        if first is None or not _left_it_full(recording, one[0], first[0].incident):
+        if first is None or not (_left_it_full(recording, one[0], first[0].incident) or _left_files_open(one, first)):
             break
         first = one
     return first
+
+
+def _left_files_open(earlier: tuple[Survived, Death], later: tuple[Survived, Death]) -> bool:
+    """Whether nearly all files were still open after an earlier cell than the one that got none."""
+    same = earlier[0].incident.kind == later[0].incident.kind == "too-many-files"
+    limit, opened = earlier[1].environment.soft_limit("NOFILE"), earlier[1].environment.known.open_files
+    return same and None not in (limit, opened) and (opened or 0) >= _STILL_FULL * (limit or 0)
 
 
 def _left_it_full(recording: Recording, earlier: Survived, later: Incident) -> bool:

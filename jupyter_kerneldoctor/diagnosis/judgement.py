@@ -43,7 +43,7 @@ def diagnose(recording: Recording) -> PostMortem:
     before = None
     if ranked[0].family == Family.ALIVE and latest is not None:
         state, ranked, death = "survived", (latest[0].finding,), latest[1]
-    elif latest is not None and (state == "ended" or latest[0].incident.kind == "stuck"):
+    elif latest is not None and (state == "ended" or latest[0].incident.kind == "stuck" or _idle(death, ranked[0])):
         before = latest[1].judged((latest[0].finding,))
         ranked = (_after(before.causes[0], ranked[0]), *ranked[1:])
     elif ranked[0].family == Family.ALIVE and shortage is not None:
@@ -65,7 +65,7 @@ def diagnose(recording: Recording) -> PostMortem:
         started=iso(recording.started_wall_s),
         ended=_ended(death),
         state=state,
-        end=_end(death, ranked[0], latest),
+        end=_end(death, ranked[0], None if before is None else latest),
         causes=ranked,
         timeline=timeline(death),
         story=None if shape is None else story(judged, shape),
@@ -88,8 +88,13 @@ def _after(error: CauseFinding, end: CauseFinding) -> CauseFinding:
     if end.family == Family.ORDINARY_END:
         ended = end.headline.replace(", as requested.", " later, as requested.")
         return replace(end, headline=f"{error.headline} {ended}", evidence=evidence)
-    told = f"{error.headline} Then it was ended from outside: a restart by hand does that."
+    told = f"{error.headline} Then it was ended from outside: a restart by hand does that, or what runs the notebook."
     return replace(end, headline=told, evidence=evidence, usual_reasons=(), line=error.line)
+
+
+def _idle(death: Death, end: CauseFinding) -> bool:
+    """Whether others ended it while it had nothing to do: a runner does that after an error."""
+    return death.cell is None and end.family == Family.OUTSIDE
 
 
 def _is_no_hang(incident: Incident, death: Death, cause: CauseFinding) -> bool:
@@ -189,7 +194,7 @@ def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tu
 def _end(death: Death, cause: CauseFinding, latest: tuple[Survived, Death] | None) -> Ending:
     if death.incident is not None:
         return replace(death.ending, summary="Survived, still running")
-    if latest is not None and (death.ending.kind in ("shutdown", "restart") or latest[0].incident.kind == "stuck"):
+    if latest is not None:
         incident = latest[0].incident
         what = "Stuck" if incident.kind == "stuck" else incident.error.rpartition(".")[2] or "An error"
         ended = {"shutdown": "shut down as asked", "restart": "restarted as asked"}.get(death.ending.kind)

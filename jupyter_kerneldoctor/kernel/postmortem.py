@@ -6,6 +6,7 @@ The diagnosis runs in a process of its own, so that it imports and allocates not
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,23 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 _TIMEOUT_S = 30.0
+_REFUSED = (
+    "The report needs a process and files of its own, and this kernel gets none. Run it in a terminal: "
+    "`jupyter kerneldoctor report {selection}`. Or close some files, or end some processes, and repeat `%postmortem`."
+)
 _NO_DEATH = "No death of this notebook's kernel is recorded. `jupyter kerneldoctor list` in a terminal shows what is."
 
 
 def show(shell: InteractiveShell, recording: str | None, *, details: bool = False) -> None:
     """Show the post-mortem of a recording; without an id, of this kernel's last death, or else this notebook's."""
-    document = _report(recording)
+    try:
+        _show(shell, recording, details=details)
+    except OSError:  # its own words in the text would make another incident of this
+        raise UsageError(_REFUSED.format(selection=shlex.join(_selection(recording)))) from None
+
+
+def _show(shell: InteractiveShell, recording: str | None, *, details: bool) -> None:
+    document = _report(_selection(recording))
     if recording is None and not document["died"] and not document["incidents"]:
         print(_NO_DEATH)  # noqa: T201 - this is what the user asked for
         return
@@ -38,9 +50,9 @@ def show(shell: InteractiveShell, recording: str | None, *, details: bool = Fals
         display({"text/plain": text, "text/html": as_html(document)}, raw=True)
 
 
-def _report(recording: str | None) -> dict[str, Any]:
+def _report(selection: list[str]) -> dict[str, Any]:
     result = subprocess.run(
-        [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--json", *_selection(recording)],
+        [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--json", *selection],
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,

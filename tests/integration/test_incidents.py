@@ -119,6 +119,16 @@ def test_an_error_like_any_other_is_none(living_kernel, source):
     assert len(recording.incidents) == before
 
 
+def test_where_no_file_is_left_the_magic_says_so_and_is_no_incident_itself(living_kernel):
+    kernel = living_kernel
+    cause = survived(kernel, FILES.partition("finally")[0] + "except KeyError:\n    pass")
+    told = kernel.run("%postmortem").stderr
+    kernel.run(close := "[file.close() for file in opened]")
+
+    assert "jupyter kerneldoctor report --kernel" in told
+    assert kernel.wait_recorded(lambda found: found.cells[-1].source == close).incidents[-1] == cause
+
+
 def test_it_is_told_like_a_death_and_stays_listed_after_an_orderly_end(kernel):
     survived(kernel, SPACE)
 

@@ -98,6 +98,19 @@ def test_what_to_change_is_said_after_the_end_too():
     assert [fix.id for fix in ended.fixes] == [fix.id for fix in lives.fixes] != []
 
 
+def test_it_leads_where_a_runner_ended_the_kernel_that_did_not_answer_and_the_first_of_a_shortage_does():
+    """Without a file left a kernel cannot take the message that it is to end, and what looks afterwards fails, too."""
+    opened, looked = "files = []\nwhile True:\n    files.append(open(path))", "import a_module"
+    full = SystemState(-9, "incident", rlimits={"NOFILE": Rlimit(200, 200)}, open_files=198)
+    first, second = (Incident("too-many-files", at, "OSError", seq) for at, seq in ((-9.5, 1), (-5.0, 2)))
+    recorded = recording(opened, looked, signal="SIGTERM", idle=True, incidents=[first, second], system_states=[full])
+    answer = diagnose(with_seq(recorded))
+
+    assert (answer.end.summary, answer.cell.execution_count) == ("OSError, then ended from outside (SIGTERM)", 1)
+    assert answer.cause.headline.startswith("Too many files were open in cell [1]")
+    assert answer.fixes[0].id == "close-files"
+
+
 def test_a_death_is_not_explained_by_what_was_survived_before():
     answer = diagnose(with_seq(recording(CELL, "g()", signal="SIGSEGV", incidents=[refused()])))
 

@@ -151,7 +151,7 @@ def test_a_hang_that_a_restart_put_an_end_to_is_what_is_told():
     assert (answer.cause.id, answer.state, hang.finding.id) == ("killed-externally", "died", "hang")
     assert answer.cause.headline == (
         "The kernel was stuck in cell [1] on `with lock` for 1 min: no thread could wake it. "
-        "Then it was ended from outside: a restart by hand does that."
+        "Then it was ended from outside: a restart by hand does that, or what runs the notebook."
     )
     assert answer.end.summary == "Stuck, then ended from outside (SIGKILL)"
     assert answer.cell.line == 1
@@ -174,7 +174,7 @@ def test_an_endless_loop_that_a_restart_put_an_end_to_is_what_is_told(source, is
     if is_endless:
         assert answer.cause.headline == (
             "The kernel was busy: cell [1] had been going round in `while i < 9` (cell [1], line 2) for 8.0 s. "
-            "Then it was ended from outside: a restart by hand does that."
+            "Then it was ended from outside: a restart by hand does that, or what runs the notebook."
         )
         assert (answer.statement.line, answer.fixes[0].id) == (2, "end-the-loop")
 
