@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..code.calls import last_name
 from ..code.notebook import Notebook
+from ..code.scopes import Scope
 from ..code.trees import walk
 from ..units import quote
 from .joined_parts import of_joined
@@ -108,10 +109,27 @@ def _text(kept: KeptItem, steps: Sequence[Step]) -> str:
         before, inside, behind = ([word.sub(r"self.\g<0>", line) for line in part] for part in (before, inside, behind))
     elif own and not kept.scope.is_cell and kept.name not in kept.scope.bindings:
         inside.insert(0, f"global {', '.join(sorted(own))}")
-    before = [f"# before the loop, in place of {kept.name}", *before] if before else []
+    if kept.form == "made":
+        inside = [f"# in place of: {kept.store}", *_in_loops(kept, inside)]
+    elif inside != [kept.store]:
+        where = "in the loop, in" if kept.scope.is_cell or kept.scope.loops_around(kept.statement) else "in"
+        inside.insert(0, f"# {where} place of: {kept.store}")
+    else:
+        inside = []  # it stays as it is
+    is_own = kept.name.startswith("self.")
+    made_in = "in __init__, in place of the line that makes" if is_own else "before the loop, in place of"
+    before = [f"# {made_in} {kept.name}", *before] if before else []
     behind = ["# behind it", *behind] if behind else []
-    inside.insert(0, f"# in the loop, in place of: {kept.store}")
     return "\n\n".join("\n".join(part) for part in (before, inside, behind) if part)
+
+
+def _in_loops(kept: KeptItem, lines: Sequence[str]) -> list[str]:
+    """Return lines within loops, in the place of those of a comprehension."""
+    heads = list[str]()
+    for one in getattr(getattr(kept.statement, "value", None), "generators", ()):
+        heads += [f"for {kept.text(one.target)} in {kept.text(one.iter)}:", *(f"if {kept.text(t)}:" for t in one.ifs)]
+    heads = [" " * 4 * depth + head for depth, head in enumerate(heads)]
+    return [*heads, *(" " * 4 * len(heads) + line for line in lines)]
 
 
 def _names(lines: Sequence[str]) -> list[str]:
@@ -187,12 +205,23 @@ def _each(
     if inner or not (conditions or _is_small(made.elt)):
         return None
     is_same = isinstance(made.elt, ast.Name)
-    what = "only those that are used later" if is_same else f"of each only {quote(items.element)}"
+    what = "only the items that are used later" if is_same else f"only {quote(items.element)} of each item"
     is_item = first == f"{items.element} = {kept.text(kept.value)}"  # it is not made a second time
     line = kept.store if is_same and not is_item and kept.form == "one" else kept.put(items.element)
     if is_same and not is_item and first:
         return None
-    return items.step(f"Keep in {kept.name} {what}", line, goes=False)
+    behind = f"{_held(use.place, use.scope)}  # in place of {' '.join(segment(made).split())}"
+    return items.step(f"Keep {what} in {quote(kept.name)}", line, "", behind, goes=False)
+
+
+def _held(place: ast.expr, scope: Scope) -> str:
+    """Return the container as it is written where it is gone through: `rows` of `enumerate(rows)`."""
+    match place:
+        case ast.Call(func=ast.Attribute(value=owner, attr="items" | "values"), args=[]):
+            return f"list({scope.segment(owner)}.values())"
+        case ast.Call(func=function, args=[inner, *_]) if last_name(function) in VIEWS:
+            return _held(inner, scope)
+    return scope.segment(place)
 
 
 def _is_small(node: ast.expr) -> bool:

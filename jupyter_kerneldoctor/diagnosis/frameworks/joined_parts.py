@@ -53,8 +53,7 @@ def of_joined(use: Use, kept: KeptItem, code: Notebook) -> Step | None:
         owner = "" if use.kind == "method" else use.scope.segment(call.func)
         operand = kept.scope.operand(kept.value)
         one = f"{owner}({value}, {place})" if owner else f"{operand}.{last}({place})"
-        title = f"Keep of each only its `{last}`: that is what is taken of all of them"
-        return Step(title, kept.put(one) + f"  # `{last}` of each row is the same before they are joined", goes=False)
+        return _of_each_row(use, kept, one, joins[0], last)
     if (
         last in ("median", "percentile", "quantile")
         and joins[0] not in _END_TO_END
@@ -69,6 +68,15 @@ def of_joined(use: Use, kept: KeptItem, code: Notebook) -> Step | None:
         name = f"{library}.{last}" if is_method else function
         return reduced(call, name, Items(value), kept.name, use.scope, is_method=is_method)
     return None
+
+
+def _of_each_row(use: Use, kept: KeptItem, one: str, join: str, last: str) -> Step | None:
+    """Tell of a number of each row, which is the same before the rows are joined."""
+    joined = use.scope.segment(use.place).replace("vstack(", "hstack(")  # of what were rows and now are numbers
+    if join == "numpy.vstack" and "hstack(" not in joined:
+        return None  # it is joined on another line, in another way
+    line = f"{kept.put(one)}  # the same of each row before they are joined"
+    return Step(f"Keep only the `{last}` of each row", line, "", f"{joined}  # in place of {use.text}", goes=False)
 
 
 def _is_beside(name: str, code: Notebook) -> bool:
@@ -101,7 +109,7 @@ def _of_frames(use: Use, kept: KeptItem) -> Step | None:
 
 def _is_plain(node: ast.AST) -> bool:
     """Whether a method is given nothing that changes what it works out of a column."""
-    return isinstance(node, ast.Call) and not node.args and {one.arg for one in node.keywords} <= {"numeric_only"}
+    return isinstance(node, ast.Call) and not node.args and not node.keywords
 
 
 def _grouped(use: Use, kept: KeptItem, first: str) -> Step | None:
@@ -116,17 +124,24 @@ def _grouped(use: Use, kept: KeptItem, first: str) -> Step | None:
         return None
     if last is None or not isinstance(last.func, ast.Attribute) or (method := _method(last)) is None:
         return None
+    asked, is_series = last.func.value, False
+    match asked:
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner):  # one column of the groups, or some
+            asked, is_series = inner, not (isinstance(asked, ast.Subscript) and isinstance(asked.slice, ast.List))
+    by = words.get("by") or next(iter(use.node.args if isinstance(use.node, ast.Call) else ()), None)
+    is_known = isinstance(by, ast.Constant | ast.List) or (isinstance(by, ast.Call) and last_name(by.func) == "Grouper")
+    if asked is not use.node or not is_known or (method == "mean" and last.keywords):
+        return None  # something is done in between, as `rolling`; groups by what is worked out of the whole
     whole, base = use.scope.segment(last.func.value), use.scope.segment(use.place)
     groups = " ".join(whole.replace(base, "part", 1).split())
     given = use.scope.segment(last).removeprefix(use.scope.segment(last.func))
-    is_series = isinstance(last.func.value, ast.Subscript) and not isinstance(last.func.value.slice, ast.List)
     how = "agg(['sum', 'count'])" if method == "mean" else f"{last.func.attr}{' '.join(given.split())}"
-    by = words.get("by") or next(iter(use.node.args if isinstance(use.node, ast.Call) else ()), None)
     levels = list(range(len(by.elts))) if isinstance(by, ast.List) and len(by.elts) > 1 else 0
     behind = f"total = pd.concat({kept.name}).groupby(level={levels}).{_AGAIN[method]}()"
     if method == "mean":
         parts = [f"total['{one}']" if is_series else f"total.xs('{one}', axis=1, level=1)" for one in ("sum", "count")]
         behind += f"\nmean = {' / '.join(parts)}"
+    behind += f"  # in place of {' '.join(use.scope.segment(last).split())}, and of the line that joins the parts"
     line = f"{first}{kept.put(f'{groups}.{how}')}  # a row for each group, not the part itself"
     return Step("Keep of each part the sums of its groups, not the part", line, "", behind, goes=False)
 
@@ -153,7 +168,10 @@ def _of_rows(use: Use, kept: KeptItem) -> Step | None:
     if is_dict and isinstance(kept.value, ast.Dict):
         keys = ", ".join("..." if one is None else kept.text(one) for one in kept.value.keys)
         writer = f"csv.DictWriter(file, [{keys}])"
-    before = f"import csv\nwriter = {writer}  # with open('all.csv', 'w', newline='') as file: around the loop"
-    before += f"; a CSV file in place of {method}" if method != "to_csv" else ""
+    before = "import csv\nfile = open('all.csv', 'w', newline='')"
+    before += f"  # a CSV file in place of {method}" if method != "to_csv" else ""
+    before += f"\nwriter = {writer}"
     before += "\nwriter.writeheader()" if is_dict else ""
-    return Step(f"Write each row as it comes, and keep none in {kept.name}", f"writer.writerow({value})", before)
+    return Step(
+        f"Write each row as it comes, and keep none in {kept.name}", f"writer.writerow({value})", before, "file.close()"
+    )

@@ -60,3 +60,11 @@ def single_precision(call: Call, code: Notebook) -> str:
         case ast.Attribute(value=ast.Name(id=name) as module) if code.qualified(module, call.scope) == "numpy":
             return f"{name}.float32"
     return '"float32"'
+
+
+def as_float32(call: Call) -> str | None:
+    """Return the text of a call that makes an array, in float32; None where it makes no float64."""
+    given = call.argument("dtype", 2 if call.name.endswith("full") else 1)
+    if given is None:
+        return f"{call.text[:-1].rstrip(', ')}, dtype='float32')"
+    return "'float32'".join(call.text.rsplit(call.scope.segment(given), 1)) if is_double(given) else None

@@ -172,8 +172,9 @@ _WAYS = {
     "all": _ALL,
 }
 _WRITTEN = {
-    "json.dump": "file.write(json.dumps({one}) + '\\n')  # a line for each: read them one by one",
-    "json.dumps": "file.write(json.dumps({one}) + '\\n')  # a line for each: read them one by one",
+    **dict.fromkeys(
+        ("json.dump", "json.dumps"), "file.write(json.dumps({one}) + '\\n')  # a line for each: read them one by one"
+    ),
     **dict.fromkeys(
         ("pickle.dump", "pickle.dumps", "joblib.dump"),
         "pickle.dump({one}, file)  # one after the other; pickle.load as often",
@@ -189,7 +190,7 @@ _WRITTEN_BY = {
     "writelines": "{owner}.write({one})",
     "executemany": "{owner}.execute(statement, {one})  # commit every thousand",
     "insert_many": "{owner}.insert_one({one})",
-    "join": "file.write({one} + {owner})  # with open('all.txt', 'w') as file: around the loop",
+    "join": "file.write({one} + {owner})",
     "mimsave": "writer.append_data({one})  # writer = imageio.get_writer(path), before the loop",
 }
 _DRAWS = ("plot", "hist", "scatter", "imshow", "FuncAnimation", "ArtistAnimation", "boxplot", "hist2d", "kdeplot")
@@ -206,7 +207,11 @@ def reduced(
         text = _WRITTEN.get(name) or _WRITTEN_BY[last]
         owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
         line = text.format(one=items.element, owner=scope.segment(owner))
-        return None if items.inner else items.step(f"Write each as it comes, and keep none in {container}", line)
+        if items.inner or (last == "join" and not _is_only_written(call, scope)):
+            return None
+        opened = "file = open('all.pickle', 'wb')" if "pickle" in text else "file = open('all.txt', 'w')"
+        before, behind = (opened, "file.close()") if text.startswith(("file.", "pickle.")) else ("", "")
+        return items.step(f"Write each as it comes, and keep none in {container}", line, before, behind)
     if last in _DRAWS and not items.inner:
         line = "if i % 100 == 0:  # i: the number of the round; a picture shows no more\n    "
         line += f"{container}.append({items.element})"
@@ -224,6 +229,12 @@ def reduced(
     text = " ".join(scope.segment(call).split())
     behind = f"{way.behind}  # in place of {text}" if "#" not in way.behind else way.behind
     return items.step(way.title.format(container=container), line, way.before, behind) if line else None
+
+
+def _is_only_written(call: ast.Call, scope: Scope) -> bool:
+    """Whether a text is written to a file where it is made, and nothing else reads it."""
+    user = parent_of(call, scope)
+    return isinstance(user, ast.Call) and last_name(user.func) in ("write", "write_text", "print")
 
 
 def _way(call: ast.Call, name: str, words: dict[str, str], scope: Scope, *, is_method: bool) -> _Way | None:

@@ -175,7 +175,7 @@ def _of_entries(uses: Sequence[Use], kept: KeptItem) -> Step | None:
         )
         behind = f"list({kept.name}[key])[-{most}:]  # a deque has no slices"
         return Step(
-            f"Keep the newest {most} of each key only: deque(maxlen={most})", kept.store, before, behind, goes=False
+            f"Keep only the newest {most} of each key: deque(maxlen={most})", kept.store, before, behind, goes=False
         )
     return _sums_by_key(lines, ends, kept) if not newest else None
 
@@ -189,11 +189,12 @@ def _newest(uses: Sequence[Use], kept: KeptItem) -> Step | None:
     if kept.key is not None or len(known) != len(uses) or kept.form != "one":
         return None
     newest = max(known)
-    before = f"from collections import deque\n\n{kept.name} = deque(maxlen={newest})  # the newest {newest}"
+    before = f"from collections import deque\n\n{kept.name} = deque(maxlen={newest})"
     cut = [(one.scope, one.node) for one in uses if isinstance(one.node, ast.Subscript)]
     parts = [scope.segment(one) for scope, one in cut if isinstance(one.slice, ast.Slice)]
     behind = "\n".join(f"list({kept.name}){one.removeprefix(kept.name)}  # a deque has no slices" for one in parts)
-    return Step(f"Keep the newest {newest} only: deque(maxlen={newest})", kept.store, before, behind, goes=False)
+    what = "the newest one" if newest == 1 else f"the newest {newest}"
+    return Step(f"Keep only {what}: deque(maxlen={newest})", kept.store, before, behind, goes=False)
 
 
 def _is_with_next(node: ast.AST) -> bool:

@@ -7,9 +7,10 @@ from ...code.origins import all_origins
 from ...code.stores import Store, stores
 from ...code.trees import walk
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.kept_in_loops import less_of_the_loop
 from ...frameworks.large_comprehensions import large_comprehension
+from ...frameworks.numpy import FLOAT_MAKERS, as_float32
 from ...frameworks.pandas import cells_of, rows_gone_through
 from ...frameworks.plain_lists import filled_array, is_list, repeated_number
 from ...frameworks.recursive_results import returned_one_by_one
@@ -56,6 +57,10 @@ _KEPT = (
 )
 
 
+def _of_array(made: str, says: str) -> Case:
+    return Case("import numpy as np", f"out = {made}\nfor i, x in enumerate(xs):\n    out[i] = x", line=3, says=(says,))
+
+
 class AnItemAtATime(Fix):
     """Take one item after the other, and keep little of each.
 
@@ -82,12 +87,8 @@ class AnItemAtATime(Fix):
     FIRES = [
         Case("pairs = [(a, b) for a in xs for b in ys if a != b]", says=("row = [(a, b) for b in ys if a != b]",)),
         Case("best = [0] * (n + 1)\nrank(best)", line=1, says=("best = np.full(n + 1, 0, dtype='int32')",)),
-        Case(
-            "import numpy as np",
-            "out = np.zeros((n, 9))\nfor i, x in enumerate(xs):\n    out[i] = x",
-            line=3,
-            says=("out = np.zeros((n, 9), dtype='float32')",),
-        ),
+        _of_array("np.zeros((n, 9), float)", "out = np.zeros((n, 9), 'float32')"),
+        _of_array("np.zeros((n, 9), dtype='uint8')", "# keep of each row"),
         Case(
             "import numpy as np",
             "X = np.zeros((len(ids), 300))\nfor word, i in ids.items():\n    X[i] = vector(word)",
@@ -109,9 +110,7 @@ class AnItemAtATime(Fix):
             "of = {k: one for k, one in df.groupby('k')}",
             says=("for k, one in df.groupby('k'):", "df.groupby('k').agg("),
         ),
-        Case(
-            "for step in steps:\n    df = step(df)\n    kept[step] = df", line=2, grew=_GREW, says=("kept[step] = ...",)
-        ),
+        Case("for s in steps:\n    df = s(df)\n    kept[s] = df", line=2, grew=_GREW, says=("kept[s] = ...",)),
         Case(
             "for k, x in rounds:\n    kept[k].append({'x': x,\n        'y': f(x)})",
             line=2,
@@ -270,14 +269,14 @@ def _filled(store: Store, death: Death) -> Proposal | None:
         case ast.Assign(targets=[ast.Subscript(value=ast.Name() as array)]):
             for one, where in all_origins(array, store.scope, death.code)[1:]:
                 name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
-                if isinstance(one, ast.Call) and name in ("numpy.zeros", "numpy.empty", "numpy.ones", "numpy.full"):
-                    made = where.segment(one)
-                    why = f"{quote(made)} takes its memory as it is filled here. Mostly only a sum of it is needed."
-                    keys = _keys_gone_through(store)
-                    snippet = f"{array.id} = {made[:-1].rstrip(', ')}, dtype='float32')  # half of float64"
-                    snippet += _USED_OF_EACH if keys is None else _COMMON.format(keys=keys)
-                    title = f"Fill `{array.id}` with float32, or with what is used of each row only"
-                    return Proposal((), why, death.memory.missing_bytes, title, snippet)
+                if isinstance(one, ast.Call) and name in FLOAT_MAKERS:
+                    why = f"{quote(where.segment(one))} takes its memory as it is filled here. Mostly only a sum of it "
+                    keys, smaller = _keys_gone_through(store), as_float32(Call(one, where, name))
+                    used = (_USED_OF_EACH if keys is None else _COMMON.format(keys=keys)).lstrip()
+                    less = f"{array.id} = {smaller}  # half of float64\n\n" if smaller else ""
+                    used = less + used if less else used.replace("or ", "", 1)
+                    title = f"Fill `{array.id}` with {'float32, or with ' * bool(smaller)}what is used of each row only"
+                    return Proposal((), f"{why}is needed.", death.memory.missing_bytes, title, used)
     return None
 
 

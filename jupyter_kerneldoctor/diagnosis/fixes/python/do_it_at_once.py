@@ -61,14 +61,19 @@ class DoItAtOnce(Fix):
             "r = load(x)\nif r.late:\n    n[r.day] += 1",
         ),
         _case(_LOOP + "for epoch in range(9):\n    for r in rows:\n        fit(r)", "yield load(x)", "in rows():"),
-        _case(_LOOP + "sizes = [len(r) for r in rows]", "rows.append(len(r))"),
+        _case(
+            _LOOP + "sizes = [len(r) for r in rows]",
+            "rows.append(len(r))",
+            "rows  # in place of [len(r) for r in rows]",
+        ),
+        _case(_LOOP + _JOINED + "n = df.groupby('shop').a.mean()", "('shop').a.agg(", "mean = total['sum'] / total["),
         _case(_LOOP + "good = [r for r in rows if r.ok]", "r = load(x)\nif r.ok:\n    rows.append(r)"),
         _case(_LOOP + "import json\njson.dump(rows, open('a.json', 'w'))", "file.write(json.dumps(load(x))"),
         _case(_LOOP + "print(rows[-1], rows[-3])", "deque(maxlen=3)"),
         _case(_LOOP + "if x in rows:\n    print(x)", "rows.add(hash(load(x)))"),
         _case(
             _LOOP + _JOINED + "n = df.groupby('shop')['sum'].mean()",
-            "('shop')['sum'].agg(['sum', 'count'])",
+            *("('shop')['sum'].agg(['sum', 'count'])", "mean = total['sum'] / total['count']"),
         ),
         _case(_LOOP + _JOINED + "n = df.groupby(['a', 'b']).size()", "part.groupby(['a', 'b']).size()", "level=[0, 1]"),
         _case(_LOOP + _JOINED + "df.to_csv('all.csv')", "part.to_csv(path, mode='a'"),
@@ -100,6 +105,17 @@ class DoItAtOnce(Fix):
         _case(_KEYS + "print(rows['a'])", "lru_cache(maxsize=32)", "return load(k)", of=_DICT),
         _case(
             _RUN + "print(sum(len(b) for b in p.rows.values()))", "self.total += len(b)", before=_PAGES, of=_OF_PAGES
+        ),
+        _case(
+            "class Net:\n    def __init__(self): self.rows = []\n    def go(self, x):\n        self.rows.append(x)\n"
+            "    def back(self): return self.rows[-1]\nnet = Net()\nfor x in xs:\n    net.go(x)",
+            *("# in __init__, in place of the line that makes self.rows", "self.rows = deque(maxlen=1)"),
+            of=replace(_ROWS, name="net.rows"),
+        ),
+        Case(
+            "rows = [f(x) for x in xs if x]\nn = max(rows)",
+            line=1,
+            says=("for x in xs:\n    if x:\n        one = f(x)",),
         ),
         _case(_RUN + "print('x' in p.rows)", "self.rows.add(url)", before=_PAGES, of=_OF_PAGES),
         _case(
@@ -160,6 +176,10 @@ class DoItAtOnce(Fix):
         _case(_LOOP + "total = sum(xs)\nprint(sum(rows) / total)"),  # the name is taken
         _case(_LOOP + "x = 5\nfor r in rows:\n    print(r + x)"),
         _case("rows = []\nfor x in xs:\n    rows.extend(load(x))\nprint(sum(rows) / len(rows))"),
+        _case(_LOOP + _JOINED + "n = df.groupby('shop')['sum'].rolling(3).mean()"),
+        _case(_LOOP + _JOINED + "n = df.groupby(df['t'].dt.hour).mean()"),
+        _case(_LOOP + "text = ' '.join(rows)\nwords = text.split()"),
+        _case(_LOOP + "a = np.vstack(rows)\np = a.argmax(axis=1)"),
         _case(_LOOP + "flat = sum(rows, [])"),  # lists, no numbers
         _case(_LOOP + "m = np.average(rows, weights=w)"),
         _case(_LOOP + "m = np.nanmean(rows)"),
