@@ -109,16 +109,19 @@ clean:
 
 # -- what the targets above stand on ---------------------------------------------------------------------------------
 
+FETCH_HINT := { echo "Nothing could be fetched. If it says \`certificate\` above, a proxy stands between: name its certificate in \
+NODE_EXTRA_CA_CERTS and SSL_CERT_FILE, as docs/guide/troubleshooting.md says, and try again." >&2; exit 1; }
+
 prerequisites:
 	@./prerequisites.sh $(PYTHON)
 
 $(BIN)/jlpm: | prerequisites
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jupyter-builder>=1.2'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jupyter-builder>=1.2' || $(FETCH_HINT)
 
 node_modules/.installed: package.json yarn.lock | $(BIN)/jlpm
 	@echo "Fetching what builds the panel, and building it: some minutes, most of them in silence."
-	$(BIN)/jlpm install
+	$(BIN)/jlpm install || $(FETCH_HINT)
 	touch $@
 
 $(PANEL): $(PANEL_SOURCES) node_modules/.installed | $(BIN)/jlpm

@@ -72,11 +72,11 @@ class KernelDoctorMagics(Magics):
     @line_magic
     def postmortem(self, line: str) -> None:
         """Show why this notebook's kernel died last."""
-        options = parse_argstring(self.postmortem, line)
+        options = _parsed(self.postmortem, line)
         postmortem.show(self.shell, options.recording, details=options.details)
 
     @magic_arguments()
-    @argument("action", nargs="?", choices=_ACTIONS, default="status", help="The default is status.")
+    @argument("action", nargs="?", default="status", help="status (the default), on, off or live.")
     @line_magic
     def kerneldoctor(self, line: str) -> None:
         """Say whether this kernel is recorded and where, switch that off and on, or show live what it uses.
@@ -84,7 +84,10 @@ class KernelDoctorMagics(Magics):
         `%kerneldoctor live` draws below the cell what is left of the memory, and follows the cells that run. For that
         anywidget must be installed; without it, it shows once what is used now.
         """
-        action = parse_argstring(self.kerneldoctor, line).action
+        action = _parsed(self.kerneldoctor, line).action
+        if action not in _ACTIONS:
+            known = ", ".join(f"`%kerneldoctor {one}`" for one in _ACTIONS)
+            raise UsageError(f"There is no `%kerneldoctor {action}`. There are {known}.")
         if action == "live":
             from .live_view import LiveView  # noqa: PLC0415 - nobody pays for it who does not ask
 
@@ -101,11 +104,7 @@ class KernelDoctorMagics(Magics):
     def _options(self, line: str) -> Namespace:
         if not line:
             return Namespace(no_timeline=False, code=[])  # argparse takes longer than all else that this magic does
-        try:
-            options: Namespace = parse_argstring(self.memwatch, line)
-        except UsageError as error:
-            raise UsageError(f"%%memwatch: {error}. Nothing was run; `%%memwatch?` shows the options.") from None
-        return options
+        return _parsed(self.memwatch, line)
 
     def _options_and_code(self, line: str) -> tuple[Namespace, str]:
         """Split a line: options come first; the code begins at the first other word and stays as it is written."""
@@ -127,6 +126,16 @@ class KernelDoctorMagics(Magics):
             return self.shell.run_cell_magic(name, line, body)
         self.shell.run_cell(cell).raise_error()
         return None
+
+
+def _parsed(magic: Any, line: str) -> Namespace:
+    """Return the options of a magic. Raises UsageError, which names the magic and where its options are told."""
+    try:
+        options: Namespace = parse_argstring(magic, line)
+    except UsageError as error:
+        name = f"{'%%' if magic.__name__ == 'memwatch' else '%'}{magic.__name__}"
+        raise UsageError(f"{name}: {error}. Nothing was run; `{name}?` shows the options.") from None
+    return options
 
 
 def _watch_whole_cell(lines: list[str]) -> list[str]:

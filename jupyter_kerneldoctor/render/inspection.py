@@ -21,7 +21,8 @@ def render(document: dict[str, Any]) -> str:
     stuck = document.get("stuck")
     lines = [*([stuck, ""] if stuck else []), *_head(document), ""]
     for thread in user_threads or document["threads"][:1]:
-        lines += [_title(thread), *_frames(thread["frames"]), ""]
+        is_idle = document["cell"] is None and thread["main"]
+        lines += [_title(thread), *(() if is_idle else _frames(thread["frames"])), ""]
     lines += _rest(document["threads"], user_threads)
     for child in document["children"]:
         lines += [_child_title(child), *_frames(child["frames"]), ""]
@@ -56,7 +57,10 @@ def _head(document: dict[str, Any]) -> list[str]:
     since = f"{kernel} has been running {cell_name(cell['execution_count'])} for {duration(cell['running_s'])}"
     if cell["line"] is None:
         return [f"{since}."]
-    return [f"{since}. It is in line {cell['line']}:", f"    {cell['line_source'].strip()}"]
+    inner = next((one for thread in document["threads"][:1] for one in thread["frames"] if one["code"]), None)
+    if inner is None or inner["execution_count"] == cell["execution_count"]:
+        return [f"{since}. It is in line {cell['line']}:", f"    {cell['line_source'].strip()}"]
+    return [f"{since}. It is in {cell_name(inner['execution_count'])}, line {inner['line']}:", f"    {inner['code']}"]
 
 
 def _title(thread: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diagnosis import diagnose
+from ..diagnosis.analysis.busy_cell import busy_cell
 from ..diagnosis.analysis.last_look import last_look
 from ..diagnosis.analysis.thread_waits import ThreadWait
 from ..diagnosis.code.cellfiles import CellFiles, user_line
@@ -170,8 +171,9 @@ def describe(recording: Recording, stack: Stack) -> Document:
 
 
 def _why_stuck(recording: Recording) -> str | None:
-    """Return the headline of a kernel that is stuck; None of any other, which costs no diagnosis."""
-    answer = None if last_look(recording) is None else diagnose(recording)
+    """Return the headline of a kernel that is stuck; None of one that was not seen at the same for long."""
+    is_suspect = last_look(recording) is not None or busy_cell(recording) is not None
+    answer = diagnose(recording) if is_suspect else None
     return answer.cause.headline if answer is not None and answer.state == "stuck" else None
 
 

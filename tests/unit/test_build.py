@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,23 @@ def test_what_is_missing_is_one_sentence_with_the_cure(programs, python, node, s
     assert run.returncode == bool(said)
     assert len(run.stderr.splitlines()) == bool(said)
     assert all(part in run.stderr for part in said), run.stderr
+
+
+def test_where_nothing_can_be_fetched_the_last_line_says_what_a_proxy_needs(tmp_path):
+    for name in ("Makefile", "package.json", "yarn.lock", "prerequisites.sh", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "jlpm").write_text(
+        "#!/bin/sh\necho 'RequestError: self-signed certificate in certificate chain'; exit 1\n"
+    )
+    (tools / "jlpm").chmod(0o755)
+    command = ["make", f"BIN={tools}", "--old-file=prerequisites", "node_modules/.installed"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert run.returncode == 2
+    assert "NODE_EXTRA_CA_CERTS and SSL_CERT_FILE, as docs/guide/troubleshooting.md says" in run.stderr
+    assert not (tmp_path / "node_modules" / ".installed").exists()
 
 
 def test_a_panel_older_than_one_of_its_sources_is_not_up_to_date(tmp_path, monkeypatch):

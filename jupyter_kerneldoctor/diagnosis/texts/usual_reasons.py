@@ -124,8 +124,8 @@ def _of_a_crash(death: Death) -> Iterator[Reason]:
     package, names, code = _package(death), _arguments(death), _code(death)
     called, is_by_hand = _called(death), package is None or package in ("numba", "llvmlite")
     if is_by_hand and called is not None and death.find(lambda read: read.imports("ctypes")):
-        yield _of_ctypes(called, names, is_declared=f"{called.rpartition('.')[2]}.argtypes" in code)
         names = [name for name in names if name != called.partition(".")[0]]
+        yield _of_ctypes(called, names, is_declared=f"{called.rpartition('.')[2]}.argtypes" in code)
     if is_by_hand and death.find(lambda read: read.imports("numba")):
         bounds = "An index may have been beyond the end of an array; compiled code does not check that."
         yield Reason(bounds, "%env NUMBA_BOUNDSCHECK=1  # in the first cell: the line then raises IndexError")

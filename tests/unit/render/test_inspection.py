@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jupyter_kerneldoctor.diagnosis.examples import MIB, cell_file, recording
-from jupyter_kerneldoctor.diagnosis.examples.stuck import stuck_in
+from jupyter_kerneldoctor.diagnosis.examples.stuck import at_work, stuck_in
 from jupyter_kerneldoctor.recording.events import ChildState, Frame, Stack, ThreadStack
 from jupyter_kerneldoctor.render.inspection import render
 from jupyter_kerneldoctor.reports.inspection import describe
@@ -38,6 +38,30 @@ def test_a_stuck_kernel_is_told_with_its_reason_first_and_where_its_fixes_are():
 
     assert shown[0].startswith("The kernel is stuck in cell [1] on `lock.acquire()`: a deadlock, as cell [1], line 3,")
     assert shown[-1] == f"What to change: `jupyter kerneldoctor report {made.id}`."
+
+
+def test_the_line_that_runs_comes_first_though_another_cell_holds_it():
+    made = recording(SOURCE, "wait()\nprint(1)", alive=True)
+    frames = (INSIDE[0], Frame(cell_file("wait()\nprint(1)"), 1, "<module>"))
+    shown = render(describe(made, Stack(30.0, "asked", (replace(MAIN, frames=frames),), ()))).splitlines()
+
+    assert shown[:2] == ["Kernel 4242 has been running cell [2] for 10 s. It is in cell [1], line 2:", "    with lock:"]
+
+
+def test_a_loop_that_never_ends_is_told_with_its_reason_and_where_its_fixes_are():
+    source = "n = 27\nwhile n != 1:\n    n + 1"
+    made = recording(source, alive=True, memory=[100 * MIB] * 9, stacks=at_work(source, 3, rounds=[[3], [2]]))
+    shown = render(describe(made, Stack(30.0, "asked", made.stacks[-1].threads, ()))).splitlines()
+
+    assert shown[0].startswith("The kernel is busy: cell [1] has been going round in `while n != 1`")
+    assert shown[-1] == f"What to change: `jupyter kerneldoctor report {made.id}`."
+
+
+def test_of_an_idle_kernel_no_frames_of_its_event_loop_are_shown():
+    loop = (Frame("/usr/lib/python3.11/selectors.py", 468, "select"),)
+    shown = render_stack(main=replace(MAIN, frames=loop, waits_in="do_epoll_wait"), idle=True)
+
+    assert shown.splitlines()[-1] == "The thread that runs the cells waits for the next cell (do_epoll_wait in Linux)."
 
 
 def test_an_idle_kernel_waits_for_the_next_cell():

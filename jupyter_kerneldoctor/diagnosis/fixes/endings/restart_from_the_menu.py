@@ -2,6 +2,10 @@ import re
 
 from ...fix import Case, Death, Fix, Proposal, Proposals, quote
 
+IN_JUPYTERLAB = (
+    "In JupyterLab the line below does the same once the cell has ended. Programs such as nbconvert and papermill "
+    "start no new kernel."
+)
 _SHELL = re.compile(r"^[^!]*!.*\b(?:p?kill|killall)\b")
 _KILLS = ("os.kill", "os.killpg", "signal.raise_signal", "os.abort", "signal.pthread_kill")
 
@@ -51,8 +55,7 @@ class RestartFromTheMenu(Fix):
         shell = next((line.strip() for line in lines if _SHELL.search(line)), None)
         sent = "The signal" if call is None and shell is None else quote(shell or "" if call is None else call.text)
         yield Proposal(
-            why=f"{sent} ends the kernel at once, without closing its "
-            "files. The menu closes them. So does the line below, which restarts the kernel once the cell has ended.",
+            why=f"{sent} ends the kernel at once, without closing its files. The menu closes them. {IN_JUPYTERLAB}",
             snippet="get_ipython().kernel.do_shutdown(restart=True)",
         )
 

@@ -3,6 +3,7 @@ from functools import partial
 
 from ...edits import import_as, replace
 from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
+from .restart_from_the_menu import IN_JUPYTERLAB
 
 _LISTS = ("os.execv", "os.execve", "os.execvp", "os.execvpe")
 _WORDS = ("os.execl", "os.execlp")
@@ -58,7 +59,9 @@ class RunAsAChild(Fix):
             why = f"{quote(call.text)} puts another program in the place of the kernel. Its variables are gone at once."
             if "sys.argv" in call.text:
                 title = "Use Kernel > Restart Kernel in place of starting its program again"
-                yield Proposal((), why, title=title, snippet="get_ipython().kernel.do_shutdown(restart=True)")
+                yield Proposal(
+                    (), f"{why} {IN_JUPYTERLAB}", title=title, snippet="get_ipython().kernel.do_shutdown(restart=True)"
+                )
             elif (given := _given(call)) is not None:
                 name, imported = import_as(call.scope, code, "subprocess", "subprocess")
                 edits = imported + replace(call.scope, call.node, f"{name}.run({given}, check=True)")

@@ -60,3 +60,24 @@ def _called_on(owner: str, own: Scope, code: Notebook) -> list[str]:
         if isinstance(node.func, ast.Attribute) and unparse(node.func.value) == owner
         if not owner.startswith("self.") or scope.owner == own.owner
     ]
+
+
+def none_of(given: ast.expr, scope: Scope, code: Notebook) -> str | None:
+    """Return the code by which an argument may be None; None where it is not, or None itself is written there."""
+    for one, where in all_origins(given, scope, code):
+        match one:
+            case ast.Constant(value=None) if one is not given:
+                statement = where.statement_of(one)
+                return where.segment(statement or one).partition("\n")[0]
+            case ast.Call(func=ast.Attribute(attr="get"), args=[_], keywords=[]):
+                return where.segment(one)
+            case ast.Name(id=name):
+                for loop in (node for node in where.nodes if isinstance(node, ast.For)):
+                    of_name = all_origins(loop.iter, where, code) if unparse(loop.target) == name else ()
+                    if any(_holds_none(values) for values, _ in of_name):
+                        return f"for {name} in {where.segment(loop.iter)}"
+    return None
+
+
+def _holds_none(values: ast.expr) -> bool:
+    return isinstance(values, ast.List | ast.Tuple) and any(unparse(one) == "None" for one in values.elts)

@@ -8,7 +8,7 @@ from ...code.origins import all_origins
 from ...code.raw_addresses import RAW
 from ...examples import cell_file, crash_report
 from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
-from ._own_library import as_written, declared
+from ._own_library import as_written, declared, none_of
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
 _C_LIBRARY = re.compile(
@@ -165,7 +165,8 @@ def _is_passed_right(argument: ast.expr, scope: Scope, code: Notebook, *, is_of_
         return is_of_c or not isinstance(argument.value, int | float)
     if isinstance(argument, ast.BinOp):
         return all(_is_passed_right(one, scope, code, is_of_c=True) for one in (argument.left, argument.right))
-    return any(_is_of_ctypes(one.node, one.scope, code) for one in all_origins(argument, scope, code))
+    is_object = any(_is_of_ctypes(one.node, one.scope, code) for one in all_origins(argument, scope, code))
+    return is_object or none_of(argument, scope, code) is not None  # None is NULL, whatever is declared
 
 
 def _is_of_ctypes(node: ast.expr, scope: Scope, code: Notebook) -> bool:
