@@ -33,11 +33,12 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
     kind = still.main.kind
     if kind == "stopped":
         return Certainty.PROVEN, "the process was stopped, as by `kill -STOP` or a debugger"
-    if failed_workers(still):
+    if failed := failed_workers(still):
         if (missing := _NOT_FOUND.search(written(still.recording))) is not None:
             why = f"its worker processes cannot find `{missing[1]}`, which only this notebook has"
             return Certainty.PROVEN, why
-        return Certainty.STRONG, "it waits for worker processes that have failed"
+        how = "Linux has killed for memory" if any(one.oom_kills for one in failed) else "have failed"
+        return Certainty.STRONG, f"it waits for worker processes that {how}"
     found = _of_a_failed_thread(still, death) or _of_what_is_seen(still, death) or _of_a_flag(still, death)
     if found is not None:
         return found

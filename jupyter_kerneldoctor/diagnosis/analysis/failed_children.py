@@ -19,6 +19,10 @@ def failed_children(recording: Recording) -> tuple[Child, ...]:
 
 def how_they_ended(children: tuple[Child, ...]) -> Iterator[Evidence]:
     """Say "3 child processes were ended by SIGTERM since the cell began."; nothing where none ended badly."""
+    if killed := [child for child in children if child.oom_kills]:
+        text = f"Linux killed {plural(len(killed), 'child process')} for memory since the cell began."
+        yield Evidence(text, len(killed), "processes", "the control group's count of memory kills")
+    children = tuple(child for child in children if not child.oom_kills)
     if not children:
         return
     ends = [

@@ -32,9 +32,9 @@ def child_state(
     return ChildState(pid, name, "S", waits_in, 50 * MIB, 0.5, forked, stack)
 
 
-def child(pid: int, *, signal: str | None = None, exit_code: int | None = None) -> Child:
+def child(pid: int, *, signal: str | None = None, **more: Any) -> Child:
     """Make a child process that ended badly."""
-    return Child(pid, -8.0, "python3", PID, kind="signal" if signal else "exit", signal=signal, exit_code=exit_code)
+    return Child(pid, -8.0, "python3", PID, kind="signal" if signal else "exit", signal=signal, **more)
 
 
 def look(

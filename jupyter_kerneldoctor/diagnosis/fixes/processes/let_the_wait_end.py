@@ -21,6 +21,7 @@ _FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_fi
 _IMPORTS = (("<frozen importlib._bootstrap>", "acquire"), ("<frozen importlib._bootstrap>", "_find_and_load"))
 _IMPORTING = ("<frozen importlib._bootstrap>", 120, "acquire")
 _SENDING = frame("multiprocessing/connection.py", "_send")
+_RAISE = "the function raise an error: no exit() or os._exit() in a worker"
 _FUTEX = "futex_wait_queue"
 _LONGEST_LINE = 1000
 _OTHER = "def other():\n    with b:\n        with a: pass"
@@ -192,11 +193,12 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         return _Order("Send errors through the queue, too, and give the wait an end", why, snippet)
     if failed:
         why = f"A worker process has ended, and {line} goes on waiting for its result. This executor says so instead."
+        of_memory = any(one.oom_kills for one in failed)
         snippet = (
             "from concurrent.futures import ProcessPoolExecutor\n\n"
             "with ProcessPoolExecutor() as pool:  # raises BrokenProcessPool when a worker ends\n"
             f"    results = list(pool.map({_mapped(code)}))\n"
-            "# and let the function raise an error: no exit() or os._exit() in a worker"
+            f"# and let {'less work run at a time' if of_memory else _RAISE}"
         )
         return _Order("Hear of workers that end: ProcessPoolExecutor", why, snippet)
     waits = [one.code.strip() for one in (still.main, *still.others) if one.kind == "lock" and _TAKES.search(one.code)]

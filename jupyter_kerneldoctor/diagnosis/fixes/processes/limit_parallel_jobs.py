@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from ...calls import makers
 from ...code.origins import Origins
 from ...edits import replace, set_argument
-from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
-from ...workers import workers_bytes, workers_that_fit
+from ...examples import MIB, Group
+from ...examples.stuck import IN_MAP, child
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size, stuck
+from ...workers import killed_workers, workers_bytes, workers_that_fit
 
 _MAKERS = {
     "joblib.Parallel": ("n_jobs", 0),
@@ -20,6 +22,11 @@ _USUAL = 2
 _COPIES = 3  # in each process: the rows of a fold, what the steps before make of them, and what the model does
 
 
+_KILLED = [child(pid, signal="SIGKILL", peak_bytes=200 * MIB, oom_kills=1) for pid in (901, 902, 903)]
+_FAILED = [child(901, exit_code=1)]
+_FULL = [Group(500 * MIB, oom_kills=(0, 3), usage_bytes=100 * MIB)]
+
+
 class LimitParallelJobs(Fix):
     """Let fewer processes work at a time.
 
@@ -27,12 +34,12 @@ class LimitParallelJobs(Fix):
     is given. NumPy arrays are shared by joblib; lists, dicts and data frames are copied into each.
 
     When it is offered: Memory ran out while the kernel's child processes held a good part of it, and the cell starts
-    more than one.
+    more than one; or the kernel waits for workers that Linux killed for memory.
 
     What it costs: Time, if the processor has nothing else to do.
     """
 
-    id, title, causes = "limit-parallel-jobs", "Let fewer processes work at a time", (Family.MEMORY,)
+    id, title, causes = "limit-parallel-jobs", "Let fewer processes work at a time", (Family.MEMORY, "hang")
     edits_cure = True  # a smaller number is still a number
 
     FIRES = [
@@ -67,8 +74,20 @@ class LimitParallelJobs(Fix):
             children_mib=1500,
             becomes={"n_jobs=-1": "n_jobs=2"},
         ),
+        stuck(
+            "from multiprocessing import Pool",
+            "with Pool(4) as pool:\n    r = pool.map(f, xs)",
+            cause="hang",
+            inner=IN_MAP,
+            children=_KILLED,
+            groups=_FULL,
+            memory=(60 * MIB,) * 3,
+            says=("Linux killed 3 workers for memory", "200 MiB"),
+            becomes={"Pool(4)": "Pool(1)"},
+        ),
     ]
     SILENT = [
+        stuck("from multiprocessing import Pool", "Pool(4).map(f, xs)", cause="hang", inner=IN_MAP, children=_FAILED),
         Case("from joblib import Parallel", "Parallel(n_jobs=8)(tasks)"),
         Case("from joblib import Parallel", "Parallel(n_jobs=1)(tasks)", children_mib=1500),
         Case("from joblib import Parallel", "Parallel(n_jobs=8, prefer='threads')(tasks)", children_mib=1500),
@@ -85,7 +104,8 @@ class LimitParallelJobs(Fix):
             started = -1 if found is None else found[0]
             if started in (0, 1) or (given is not None and found is None and not counts):
                 continue
-            fit = _USUAL if started < 0 else workers_that_fit(death, started)
+            killed = killed_workers(death)
+            fit = _USUAL if started < 0 and not killed else workers_that_fit(death, max(started, _USUAL + 1))
             if fit is None:
                 continue
             fewer = max(1, min(_USUAL, fit, _with_data(death, call)))
@@ -96,6 +116,12 @@ class LimitParallelJobs(Fix):
                 f"{quote(call.text)} starts {many}. The kernel's child processes held {size(held or 0)} at the end. "
                 "joblib shares NumPy arrays; of lists, dicts and data frames each process gets a copy."
             )
+            if killed:
+                why = (
+                    f"{quote(call.text)} starts {many}, and Linux killed {len(killed)} workers for "
+                    f"memory: one held {size(max(one.peak_bytes or 0 for one in killed))}, and may have needed more. "
+                    "`multiprocessing.Pool` does not say so and waits for ever; `ProcessPoolExecutor` raises an error."
+                )
             yield Proposal(edits, why, held, f"{self.title}: {fewer}")
             return
 
@@ -113,7 +139,8 @@ def _with_data(death: Death, call: Call) -> int:
 def _starting(death: Death) -> Iterator[tuple[Call, str, int | None]]:
     """Yield the calls that start processes, with the argument that says how many: estimators may stand in any cell."""
     for call in death.code.running.calls(*_MAKERS):
-        if death.code.is_at_line(call.node, call.scope) and call.argument("prefer", "require") is None:
+        lasts = not call.name.startswith("joblib.")  # a pool is at work in later lines
+        if (lasts or death.code.is_at_line(call.node, call.scope)) and call.argument("prefer", "require") is None:
             yield call, *_MAKERS[call.name]
     for call in death.code.calls("sklearn.*"):
         if call.argument("n_jobs") is not None:
