@@ -113,15 +113,16 @@ def is_rlimit(death: Death) -> bool:
     return death.causes[0].id == "allocation-refused" and any(limits)
 
 
-def enough_bytes(death: Death) -> int | None:
-    """Return the smallest memory limit that would have been enough, as a lower bound; None where nothing is known."""
+def enough_bytes(death: Death) -> tuple[int | None, bool]:
+    """Return a memory limit below which it had no chance, and whether all is in it: known sizes, or rounds to come.
+
+    What was only seen to grow until a kill says little of what it needs. None where nothing is known.
+    """
     memory, made, whole = death.memory, needed(death), death.loop_total
-    asked = death.refused_bytes
-    sizes = (memory.missing_bytes, made.value.bytes if made else None, asked, whole.bytes if whole else None)
-    wanted = [one for one in sizes if one is not None]
-    if not wanted:
-        return None
-    return int(((memory.used_before_bytes or memory.before_bytes or 0) + max(wanted)) / (1 - _HEADROOM))
+    known = max(made.value.bytes or 0 if made else 0, death.refused_bytes or 0, whole.bytes if whole else 0)
+    wanted = max(known, memory.missing_bytes or 0)
+    before = memory.used_before_bytes or memory.before_bytes or 0
+    return int((before + wanted) / (1 - _HEADROOM)) if wanted else None, known >= wanted
 
 
 def round_gib(least_bytes: int) -> int:

@@ -299,11 +299,11 @@ def test_a_crash_that_may_have_been_a_refusal_does_not_say_beside_its_headline_t
 @pytest.mark.parametrize(
     ("asked_bytes", "title"),
     [
-        (GIB, "Raise `ulimit -v`, the memory limit of the process, to 5.0 GiB or more"),
+        (GIB, "Raise `ulimit -v`, the memory limit of the process"),
         (64 * GIB, "Run it on a machine with more memory: 64.0 GiB at least"),
     ],
 )
-def test_a_limit_of_the_process_is_to_be_raised_so_far_that_what_was_asked_for_fits(asked_bytes, title):
+def test_a_limit_of_the_process_is_to_be_raised_where_the_machine_has_what_was_asked_for(asked_bytes, title):
     said = f"memory allocation of {asked_bytes} bytes failed\n"
     answer = diagnose(recording("df.join(other)", signal="SIGABRT", output=said, system_states=[NEARLY_FULL]))
 

@@ -1,16 +1,16 @@
 from ...environments import enough_bytes, is_rlimit, round_gib, setting
 from ...fix import Advice, Case, Death, Family, size
-from ...texts.allocation_site import needed
 
 _ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
-_MORE = " It grew until it was killed: how much more it needs is not known, so begin with twice."
+_AT_LEAST = "At least {size} would have been needed, with a tenth kept free."
+_MORE = "How much more it needs is not known, so begin with twice."
 
 
 class RaiseMemoryLimit(Advice):
     """Give the kernel more memory, with the command of the place where it runs.
 
-    What it does: Says how much would have been enough at the very least, and how Docker, Kubernetes, JupyterHub, Slurm,
-    systemd or WSL are given more. A kernel that was killed shows only what it had by then, so that it may need more.
+    What it does: Says how Docker, Kubernetes, JupyterHub, Slurm, systemd or WSL are given more, and how much, where the
+    sizes of what is made are known. A kernel that was killed shows only what it had by then.
 
     When it is offered: Memory ran out.
 
@@ -22,7 +22,8 @@ class RaiseMemoryLimit(Advice):
     headline, why, snippet = "{title_}", "{why_}", "{command}"
 
     FIRES = [
-        Case(_ONES, says=("2.2 GiB at least", "limit of 2.0 GiB", "-m 4g", "limits: memory: 4Gi"), line=2),
+        Case(_ONES, says=("is not known", "limit of 2.0 GiB", "-m 4g", "limits: memory: 4Gi"), line=2),
+        Case("import numpy as np", "x = np.ones((40_000, 10_000))", line=1, says=("3.5 GiB at least", "-m 4g")),
         Case(_ONES, ram_bytes=2 << 30, says=("a machine with more memory",), line=2),
         Case("f()", cause="oom-host", groups=[], ram_bytes=4 << 30, says=("machine", "swap")),
     ]
@@ -32,7 +33,7 @@ class RaiseMemoryLimit(Advice):
         """Work out the smallest limit that would have been enough."""
         if is_rlimit(death):
             return _of_rlimit(death)
-        least, memory = enough_bytes(death), death.memory
+        (least, is_known), memory = enough_bytes(death), death.memory
         if least is None or (memory.limit_bytes is not None and least < memory.limit_bytes):
             return None
         place, limit = setting(death), memory.limit_bytes
@@ -40,16 +41,13 @@ class RaiseMemoryLimit(Advice):
         if limit is not None and not memory.has_group_limit:
             had = f"The machine has {size(limit)}."
         name = f" The limit is set by {place.name}." if place.name else ""
-        made, ram = needed(death), death.recording.kernel.ram_bytes
+        ram, needs = death.recording.kernel.ram_bytes, _AT_LEAST.format(size=size(least)) if is_known else _MORE
         if memory.has_group_limit and ram is not None and least > ram:
-            return _of_a_larger_machine(f"{had} At least {size(least)} would have been needed.", least, ram)
-        is_small = made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0)
-        is_open = memory.ran_out and memory.grew_here and is_small and death.loop_total is None
-        more = _MORE if is_open else ""
+            return _of_a_larger_machine(f"{had} {needs}", least if is_known else None, ram)
         return {
-            "title_": f"Raise the memory limit, to {size(least)} at least",
-            "why_": f"{had} At least {size(least)} would have been needed, with a tenth kept free.{name}{more}",
-            "command": place.command.format(size=round_gib(max(least, 2 * (limit or 0)) if is_open else least)),
+            "title_": f"Raise the memory limit, to {size(least)} at least" if is_known else self.title,
+            "why_": f"{had} {needs}{name}".lstrip(),
+            "command": place.command.format(size=round_gib(least if is_known else max(least, 2 * (limit or 0)))),
         }
 
     def saves(self, death: Death) -> int | None:
@@ -58,11 +56,9 @@ class RaiseMemoryLimit(Advice):
         return death.memory.missing_bytes or (death.memory.limit_bytes if is_over else None)
 
 
-def _of_a_larger_machine(had: str, least: int, ram: int) -> dict[str, str]:
-    why, title = (
-        f"{had} The machine has {size(ram)} in all.",
-        f"Run it on a machine with more memory: {size(least)} at least",
-    )
+def _of_a_larger_machine(had: str, least: int | None, ram: int) -> dict[str, str]:
+    title = "Run it on a machine with more memory" + (f": {size(least)} at least" if least else "")
+    why = f"{had} The machine has {size(ram)} in all."
     return {"title_": title, "why_": why, "command": "!free -h  # what this machine has"}
 
 
@@ -76,14 +72,11 @@ def _of_rlimit(death: Death) -> dict[str, str]:
         return _of_a_larger_machine(
             f"{size(asked)} was asked for at once.", asked, death.recording.kernel.ram_bytes or 0
         )
-    to, wanted = "", ""
-    if asked:
-        to = f", to {size(limit + asked)} or more"
-        wanted = f" {size(asked)} was asked for at once, beside what it had; what follows may need more."
+    wanted = f" {size(asked)} was asked for at once, beside what it had; what follows may need more." if asked else ""
     why = (
         f"This process may have {size(limit)} of memory (`ulimit -{flag}`, RLIMIT_{name}).{wanted} Start Jupyter in a "
         "shell with a higher limit, or none. Or ask for smaller pieces: a smaller dtype, fewer rows at a time."
     )
     command = f"{setting(death).command}\n\n# or, up to the hard limit, in the first cell:\nimport resource\n"
     command += f"resource.setrlimit(resource.RLIMIT_{name}, (-1, -1))  # works where the hard limit allows it"
-    return {"title_": f"Raise `ulimit -{flag}`, the memory limit of the process{to}", "why_": why, "command": command}
+    return {"title_": f"Raise `ulimit -{flag}`, the memory limit of the process", "why_": why, "command": command}

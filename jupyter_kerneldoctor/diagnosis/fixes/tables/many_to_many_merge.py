@@ -117,7 +117,8 @@ class ManyToManyMerge(Fix):
             if missing < _OUTGROWN * _tables_bytes(call, death):
                 continue
             is_refused = (death.refused_bytes or 0) == missing
-            took = f"asked for {size(missing)} at once" if is_refused else f"took {size(missing)}"
+            did = "needed more than" if death.memory.ran_out else "took"  # a kill cut it off
+            took = f"asked for {size(missing)} at once" if is_refused else f"{did} {size(missing)}"
             right = call.scope.segment(merge.right)
             if right == call.scope.segment(merge.left):
                 yield _of_one_table(call, right, missing, took)
