@@ -63,8 +63,9 @@ def survived(death: Death) -> list[tuple[Survived, Death]]:
         *(() if death.is_unasked_end and death.cell is not None else _used_up(death.recording)),
     )
     recorded = sorted(found, key=lambda one: one.mono_s)
-    told = [*(_judged(death, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(death.recording)]
-    return told[-MOST:]
+    told = [*(_judged(death, incident) for incident in recorded[-MOST:]), *_interrupted(death.recording)]
+    told.sort(key=lambda one: one[0].incident.mono_s)
+    return [*told, *_stuck_until_the_end(death.recording)][-MOST:]
 
 
 def first_of_a_shortage(recording: Recording, found: Sequence[tuple[Survived, Death]]) -> tuple[Survived, Death] | None:
@@ -98,8 +99,19 @@ def _left_it_full(recording: Recording, earlier: Survived, later: Incident) -> b
 def _stuck_until_the_end(recording: Recording) -> Iterator[tuple[Survived, Death]]:
     """Yield the hang, or the endless loop, that lasted until somebody ended the kernel, as seen right before."""
     before = stuck_before_shutdown.before_the_request(recording)
-    death = None if before is None else examine(before)
-    if death is None or death.look is None or death.cell is None:
+    if before is not None:
+        yield from _stuck(before, stuck_before_shutdown.asked_mono_s(recording), "stuck", "stuck")
+
+
+def _interrupted(recording: Recording) -> Iterator[tuple[Survived, Death]]:
+    """Yield the hangs, and the endless loops, that somebody interrupted, each as seen right before."""
+    for before, interrupted_s in stuck_before_shutdown.before_interrupts(recording):
+        yield from _stuck(before, interrupted_s, "stuck-interrupted", stuck_before_shutdown.INTERRUPTED)
+
+
+def _stuck(before: Recording, until_s: float, kind: str, error: str) -> Iterator[tuple[Survived, Death]]:
+    death = examine(before)
+    if death.look is None or death.cell is None:
         return
     hangs = findings_of(lambda cause: cause.judge(death) if cause.family == Family.STUCK else None)
     finding = max(hangs, key=lambda one: one.certainty, default=None)
@@ -108,12 +120,11 @@ def _stuck_until_the_end(recording: Recording) -> Iterator[tuple[Survived, Death
     cell, look = death.cell, death.look.stuck
     told = finding.headline
     if (still := death.stuck_cell) is not None:
-        lasted = duration(max(still.lasted_s, stuck_before_shutdown.asked_mono_s(recording) - look.since_mono_s))
+        lasted = duration(max(still.lasted_s, until_s - look.since_mono_s))
         place = f"{cell_name(cell.execution_count)}{still.at()}"
         told = told.replace(place, f"{place} for {lasted}", 1)
-    told = _in_the_past(told)
-    finding = replace(finding, headline=told, summary=None)
-    incident = Incident("stuck", look.mono_s, "stuck", cell.seq)
+    finding = replace(finding, headline=_in_the_past(told), summary=None)
+    incident = Incident(kind, look.mono_s, error, cell.seq)
     yield Survived(finding, incident, Culprit.at(cell, finding.line), _time(death, look.mono_s)), death
 
 

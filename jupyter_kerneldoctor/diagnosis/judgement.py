@@ -25,6 +25,7 @@ from .texts.timeline import timeline
 MOST_SHOWN = 3
 """So many fixes are shown; the others are for who asks for them."""
 
+_LIVES = "Survived, still running"
 _SLOW_S = 10.0
 """A cell that runs for so long may be one that never ends."""
 _WENT_ON_CELLS = 2
@@ -65,7 +66,9 @@ def diagnose(recording: Recording) -> PostMortem:
         started=iso(recording.started_wall_s),
         ended=_ended(death),
         state=state,
-        end=_end(death, ranked[0], None if before is None else latest),
+        end=replace(death.ending, summary=_LIVES)
+        if state == "survived"
+        else _end(death, ranked[0], None if before is None else latest),
         causes=ranked,
         timeline=timeline(death),
         story=None if shape is None else story(judged, shape),
@@ -192,11 +195,9 @@ def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tu
 
 
 def _end(death: Death, cause: CauseFinding, latest: tuple[Survived, Death] | None) -> Ending:
-    if death.incident is not None:
-        return replace(death.ending, summary="Survived, still running")
     if latest is not None:
         incident = latest[0].incident
-        what = "Stuck" if incident.kind == "stuck" else incident.error.rpartition(".")[2] or "An error"
+        what = "Stuck" if incident.kind.startswith("stuck") else incident.error.rpartition(".")[2] or "An error"
         ended = {"shutdown": "shut down as asked", "restart": "restarted as asked"}.get(death.ending.kind)
         return replace(death.ending, summary=f"{what}, then {ended or f'ended from outside ({death.signal})'}")
     return replace(death.ending, summary=cause.summary) if cause.summary else death.ending

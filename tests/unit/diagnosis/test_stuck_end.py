@@ -87,12 +87,56 @@ def test_the_work_of_ending_and_its_interrupt_do_not_take_the_hang_back():
     assert len(diagnose(replace(recorded, cells=(interrupted,))).incidents) == 1
 
 
-def test_a_cell_that_was_interrupted_before_is_none_that_was_stuck_at_the_end():
-    recorded = ended(stuck(), -30)
-    (cell,) = recorded.cells
-    interrupted = replace(cell, ended_mono_s=recorded.exit_request.mono_s - 30, error="KeyboardInterrupt")
+def interrupted(recorded, at_s, **more):
+    """The same kernel, whose cell somebody interrupted."""
+    looks = (*recorded.stuck, Stuck(at_s + 0.2, recorded.stuck[-1].since_mono_s, over=True)) if recorded.stuck else ()
+    cell = replace(recorded.cells[-1], ended_mono_s=at_s, error="KeyboardInterrupt")
+    return replace(recorded, stuck=looks, cells=(*recorded.cells[:-1], cell), **more)
 
-    assert diagnose(replace(recorded, cells=(interrupted,))).incidents == ()
+
+TOLD = "The kernel was stuck in cell [1] on `with lock` for 35 s: no thread could wake it."
+
+
+def test_a_hang_that_somebody_interrupted_is_told_with_its_fixes_while_the_kernel_lives():
+    recorded = stuck()
+    answer = diagnose(interrupted(recorded, recorded.stuck[-1].since_mono_s + 35))
+
+    assert (answer.state, answer.end.summary, answer.cause.headline) == ("survived", "Survived, still running", TOLD)
+    assert [one.finding.headline for one in answer.incidents] == [TOLD]
+    assert (answer.cell.execution_count, answer.cell.line) == (1, 1)
+    assert answer.fixes
+
+
+@pytest.mark.parametrize("summary", ["Stuck, then shut down as asked", "Stuck, then ended from outside (SIGKILL)"])
+def test_a_hang_that_somebody_interrupted_is_what_is_told_of_a_kernel_that_was_then_ended(summary):
+    recorded = interrupted(ended(stuck()), stuck().stuck[-1].since_mono_s + 35)
+    if "outside" in summary:
+        recorded = replace(recorded, exit_request=None)
+    answer = diagnose(recorded)
+
+    assert answer.cause.headline.startswith(TOLD)
+    assert answer.end.summary == summary
+    assert [one.finding.headline for one in answer.incidents] == [TOLD]
+    assert answer.fixes
+
+
+def test_an_endless_loop_that_somebody_interrupted_is_told_as_well():
+    recorded = recording(LOOP, alive=True, memory=(100 * MIB,) * 3, stacks=at_work(LOOP, 3))
+    answer = diagnose(interrupted(recorded, recorded.samples[-1].mono_s))
+
+    assert (answer.state, answer.statement.line, answer.fixes[0].id) == ("survived", 2, "end-the-loop")
+
+
+def test_a_hang_that_was_interrupted_before_the_memory_ran_out_is_not_the_cause_of_the_death():
+    group = CgroupDelta("/a", "memory.events", 0, 1, usage_before_bytes=1 << 30, limit_bytes=1 << 30)
+    recorded = killed(stuck())
+    at_s = recorded.stuck[-1].mono_s + 5
+    recorded = interrupted(replace(recorded, end=replace(recorded.end, cgroups=(group,))), at_s)
+    last = replace(recorded.cells[-1], seq=2, execution_count=2, started_mono_s=at_s + 1, ended_mono_s=None, error=None)
+    answer = diagnose(replace(recorded, cells=(*recorded.cells, last)))
+
+    assert (answer.cause.id, answer.state, answer.cell.execution_count) == ("oom-cgroup", "died", 2)
+    assert [one.incident.kind for one in answer.incidents] == ["stuck-interrupted"]
 
 
 @pytest.mark.parametrize(
@@ -103,9 +147,10 @@ def test_a_cell_that_was_interrupted_before_is_none_that_was_stuck_at_the_end():
         ended(stuck_in("name = input()", 1, waits_in="do_poll")),
         ended(stuck_in("requests.get(url)", 1, frame("socket.py", "readinto"), waits_in="wait_woken")),
         stuck(),
-        replace(stuck(), cells=(replace(stuck().cells[0], ended_mono_s=19.95, error="KeyboardInterrupt"),)),
+        interrupted(stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep"), 29.0),
+        replace(stuck(), cells=(replace(stuck().cells[0], ended_mono_s=19.95, error="ValueError"),)),
     ],
-    ids=["went on", "sleep", "input", "download", "still there", "was interrupted, and lives"],
+    ids=["went on", "sleep", "input", "download", "still there", "sleep, interrupted", "went on to an error"],
 )
 def test_no_hang_is_made_of_anything_else(recorded):
     assert diagnose(recorded).incidents == ()
