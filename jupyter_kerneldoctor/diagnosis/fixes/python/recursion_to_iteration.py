@@ -6,7 +6,7 @@ from ...code.deep_calls import DeepCall
 from ...code.literals import number
 from ...code.notebook import Notebook
 from ...code.origins import all_origins
-from ...code.recursion import calls_itself
+from ...code.recursion import calls_itself, names_itself
 from ...code.trees import unparse
 from ...edits import replace
 from ...examples import cell_file, crash_in, crash_report
@@ -22,8 +22,17 @@ _DEEPER = """
 import sys, threading
 sys.setrecursionlimit(100_000)
 threading.stack_size(512 << 20)
-worker = threading.Thread(target={function}, args=(…,))
+worker = threading.Thread(target={target})
 worker.start(); worker.join()"""
+_INSTEAD = "# another way, in place of the low limit:"
+_COMPARES = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
+_PAIRS = """def {0}({1}):
+    waiting = [({1})]
+    while waiting:
+        {1} = waiting.pop()
+        …  # return, where these two differ in what is their own
+        waiting.extend(…)  # the pairs of what they hold, in place of comparing those here
+    return …  # all were equal"""
 _BASE_CASE = "Check its base case first: a recursion without an end needs a correction, not a deeper stack."
 _FLATTER = "Keep the levels in a list before they are copied, saved or printed, or nest them less deep."
 _FLAT = """flat, waiting = [], [data]
@@ -45,6 +54,11 @@ _FROM_BELOW = """for step in range(0, {0}, 200):
 print({1}({0}))"""
 
 _NODE = "sys.setrecursionlimit(10**6)\nclass Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()"
+_EQUAL = (
+    "import sys\nsys.setrecursionlimit(10**6)\nclass Node:\n    def __eq__(self, o):\n"
+    "        return self.value == o.value and self.next == o.next"
+)
+_COMPARED = crash_report("Segmentation fault", *[(cell_file(_EQUAL), 5, "__eq__")] * 100, cut=True)
 _ASKS = (
     "class Bag:\n    def __init__(self, d):\n        self._d = d\n    def __getattr__(self, name):\n"
     "        return self._d.get(name)"
@@ -128,6 +142,13 @@ class RecursionToIteration(Fix):
             says=("side by side", "path = tuple(steps)"),
         ),
         Case(
+            _EQUAL,
+            "same = a == b",
+            crash=_COMPARED,
+            becomes={"10**6": "3000"},
+            says=("# another way, in place of", "waiting = [(self, o)]", "Thread(target=lambda: …)"),
+        ),
+        Case(
             _ASKS,
             "copy.copy(Bag({}))",
             crash=_ASKED,
@@ -194,11 +215,18 @@ class RecursionToIteration(Fix):
         in_c = function is None and not shown and death.traceback is not None and not death.is_about_memory
         why += _FLATTER if in_c else _BASE_CASE
         edits = tuple(change for one in raised for change in replace(one.scope, one.node.args[0], _SANE))
-        snippet = _FLAT if in_c else (_from_below(function, code) or _snippet(function))
-        is_deep = snippet is not None and snippet.startswith("def ") and "AttributeError" not in snippet
-        if snippet is not None and is_deep and not death.is_about_memory:
-            snippet += _DEEPER.replace("{function}", function.function if function is not None else "")
+        snippet = _FLAT if in_c else _written(function, death)
+        snippet = f"{_INSTEAD}\n{snippet}" if snippet and edits else snippet
         yield Proposal(edits, why, explains, _LOWERED if raised else None, snippet)
+
+
+def _written(function: Scope | None, death: Death) -> str | None:
+    """Return the function as a loop, or asked from below; where it is only deep, also how it gets a larger stack."""
+    snippet = _from_below(function, death.code) or _snippet(function)
+    if snippet is None or function is None or death.is_about_memory or "AttributeError" in snippet:
+        return snippet
+    target = "lambda: …" if function.owner is not None else f"{function.function}, args=(…,)"
+    return snippet + (_DEEPER.replace("{target}", target) if snippet.startswith("def ") else "")
 
 
 def _unnested(deep: DeepCall) -> Proposal:
@@ -254,9 +282,13 @@ def _snippet(scope: Scope | None) -> str | None:
             "  # not there yet: copies are made without __init__\n"
             f"        raise AttributeError({scope.parameters[-1]})\n    …  # as before"
         )
+    if scope is not None and scope.owner is not None and scope.function in _COMPARES:
+        return _PAIRS.format(scope.function, ", ".join(scope.parameters))
     names = [] if scope is None else [name for name in scope.parameters if name not in ("self", "cls")]
     if scope is None or not names:
         return None  # a special method that leads back to itself is a slip, not a walk
+    if scope.owner is not None and not names_itself(scope):
+        names = scope.parameters  # it is called on the next object
     return (
         f"def {scope.function}({unparse(scope.arguments)}):\n    waiting = [{names[0]}]\n    while waiting:\n"
         f"        {names[0]} = waiting.pop()\n        …  # the work on this {names[0]}\n"
