@@ -48,9 +48,11 @@ class MemoryObserver(Observer):
     def turn(self, now_mono_s: float) -> None:
         """Take a sample."""
         self._due_before_cell_s = None
-        if self._sampler.cgroup.refresh() or now_mono_s >= self._refresh_at:  # whoever starts it may move it late
-            self._refresh(now_mono_s)
+        was_moved, before = self._sampler.cgroup.refresh(), self._limits_bytes()
         sample = self._sampler.sample(now_mono_s)
+        # Whoever starts it may move it late, or set the limit late, and the kernel may die a moment later.
+        if was_moved or now_mono_s >= self._refresh_at or self._limits_bytes() != before:
+            self._refresh(now_mono_s)
         if sample is not None:
             children = len(self._watched.children) if sys.platform == "linux" else None
             sample = sample._replace(tree_bytes=self._watched.tree_bytes, children=children)
@@ -91,6 +93,9 @@ class MemoryObserver(Observer):
         if any(known):
             self._under_oom_until_mono_s = now_mono_s + _RETRY_S
         return now_mono_s < self._under_oom_until_mono_s if known else None
+
+    def _limits_bytes(self) -> list[int | None]:
+        return [group["limit_bytes"] for group in self._sampler.groups]
 
     def _refresh(self, now_mono_s: float) -> None:
         self._refresh_at = now_mono_s + _REFRESH_S

@@ -47,6 +47,11 @@ def test_a_kernel_that_is_moved_below_a_limit_is_followed_with_the_next_sample(t
 
         assert min(limit["bytes"] for limit in watched.limits) == 100 << 20
         assert observer.at_end()["cgroups"][0]["limit_bytes"] == 100 << 20
+
+        file = next(one for one in ("memory.max", "memory.limit_in_bytes") if (group / one).exists())
+        (group / file).write_text(str(80 << 20))  # or sets it only now
+        observer.turn(100.2)
+        assert min(limit["bytes"] for limit in watched.limits) == 80 << 20
     finally:
         kernel.kill()
         kernel.wait()
