@@ -4,8 +4,11 @@ import os
 from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
+from jupyter_kerneldoctor.diagnosis.postmortem import iso
+from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
 from jupyter_kerneldoctor.render.next_steps import newer_recording
 from jupyter_kerneldoctor.reports.garbage_collection import no_garbage_collection
@@ -55,7 +58,10 @@ class Choice(NamedTuple):
 def report(options: Namespace) -> None:
     """Print one post-mortem."""
     with no_garbage_collection():
-        choice = choose(PostMortems(usable_store()), options)
+        post_mortems = PostMortems(usable_store())
+        choice = choose(post_mortems, options)
+        if options.recording is None and not options.if_died:
+            choice = _stuck_since(choice.doc["ended"] or "", post_mortems, options) or choice
     if options.if_died and not (choice.doc["died"] or choice.doc["incidents"]):
         return
     if options.json:
@@ -104,6 +110,34 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
     if without_death is not None:
         return Choice(post_mortems.document(without_death))
     raise _nothing_to_report(post_mortems, options) if unreadable is None else CannotReadError(unreadable)
+
+
+def _stuck_since(ended: str, post_mortems: PostMortems, options: Namespace) -> Choice | None:
+    """Return the report of a kernel that is stuck now, in a cell that began after something else ended."""
+    for recording_id in dict.fromkeys(chain(*_candidates(post_mortems, options))):
+        if not _is_running(post_mortems, recording_id) or ended >= _begun(post_mortems, recording_id):
+            continue
+        doc, _ = _read(post_mortems, recording_id)
+        if doc is not None and doc["state"] == "stuck":
+            return Choice(doc)
+    return None
+
+
+def _is_running(post_mortems: PostMortems, recording_id: str) -> bool:
+    """Whether a process has the recorded id, which costs one line of the recording."""
+    with suppress(UnknownRecordingError):
+        pid = post_mortems.header(recording_id, patience_s=0).pid
+        return pid is not None and identify(pid) is not None
+    return False
+
+
+def _begun(post_mortems: PostMortems, recording_id: str) -> str:
+    """Return when the cell began that is running now; an empty text where none is."""
+    with suppress(UnknownRecordingError, UnreadableRecordingError):
+        found = post_mortems.store.open(recording_id, patience_s=0)
+        if found.running_cell is not None and found.started_wall_s:
+            return iso(found.wall_s(found.running_cell.started_mono_s)) or ""
+    return ""
 
 
 def _read(post_mortems: PostMortems, recording_id: str) -> tuple[Document | None, str | None]:

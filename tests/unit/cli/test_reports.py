@@ -292,7 +292,20 @@ def stuck_recording(record_living, data_root, second):
     return recording_id
 
 
-def test_a_newer_kernel_that_is_stuck_is_named_above_an_older_death(record, record_living, data_root, capsys):
+@pytest.mark.parametrize("died", [1, 40])
+def test_a_kernel_that_is_stuck_comes_before_what_ended_before_its_cell_began(
+    record, record_living, data_root, capsys, died
+):
+    death, stuck = record(died), stuck_recording(record_living, data_root, 20)
+
+    assert report(capsys)[1]["recording"] == (death if died > 20 else stuck)
+    assert report(capsys, "--if-died")[1]["recording"] == death
+    assert report(capsys, death)[1]["recording"] == death
+
+
+def test_a_newer_kernel_that_is_stuck_is_named_above_a_death_that_came_after_its_cell_began(
+    record, record_living, data_root, capsys
+):
     death = record(1)
     stuck = stuck_recording(record_living, data_root, 2)
     record(3, signal=None)
