@@ -101,7 +101,7 @@ def _add_commands(commands: Commands) -> None:
         command.set_defaults(run=run, **defaults)
         return command
 
-    words = "show why a kernel died; without arguments, the last one that did"
+    words = "show why a kernel died; without arguments, the one that is stuck now, or that died last"
     command = add("report", "reports:report", words, nothing=None)
     group = command.add_argument_group("which report")
     which = group.add_mutually_exclusive_group()

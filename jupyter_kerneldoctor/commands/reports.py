@@ -60,7 +60,7 @@ def report(options: Namespace) -> None:
     with no_garbage_collection():
         post_mortems = PostMortems(usable_store())
         choice = choose(post_mortems, options)
-        if options.recording is None and not options.if_died:
+        if options.recording is None and not (options.last or options.if_died):
             choice = _stuck_since(choice.doc["ended"] or "", post_mortems, options) or choice
     if options.if_died and not (choice.doc["died"] or choice.doc["incidents"]):
         return

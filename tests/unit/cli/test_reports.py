@@ -299,6 +299,7 @@ def test_a_kernel_that_is_stuck_comes_before_what_ended_before_its_cell_began(
     death, stuck = record(died), stuck_recording(record_living, data_root, 20)
 
     assert report(capsys)[1]["recording"] == (death if died > 20 else stuck)
+    assert report(capsys, "--last")[1]["recording"] == death
     assert report(capsys, "--if-died")[1]["recording"] == death
     assert report(capsys, death)[1]["recording"] == death
 
