@@ -110,6 +110,9 @@ def test_it_leads_where_a_runner_ended_the_kernel_that_did_not_answer_and_the_fi
     assert answer.cause.headline.startswith("Too many files were open in cell [1]")
     assert answer.fixes[0].id == "close-files"
 
+    hours_later = replace(recorded, end=replace(recorded.end, mono_s=recorded.end.mono_s + 3600))
+    assert diagnose(with_seq(hours_later)).end.summary == "Ended from outside (SIGTERM)"
+
 
 def test_a_death_is_not_explained_by_what_was_survived_before():
     answer = diagnose(with_seq(recording(CELL, "g()", signal="SIGSEGV", incidents=[refused()])))

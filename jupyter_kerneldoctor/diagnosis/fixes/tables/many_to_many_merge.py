@@ -53,7 +53,7 @@ class ManyToManyMerge(Fix):
             "import pandas as pd",
             "m = pd.merge(trades, quotes, on='day', suffixes=('', '_q'))\nm = m[m['firm'] == m['firm_q']]",
             line=1,
-            says=("Join by `firm`", "on=['day', 'firm']"),
+            says=("Join by `firm`", "on=['day', 'firm']", "needed more than 1.8 GiB"),
         ),
         Case(
             "import pandas as pd",
