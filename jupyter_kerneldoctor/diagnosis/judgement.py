@@ -30,8 +30,8 @@ _SLOW_S = 10.0
 """A cell that runs for so long may be one that never ends."""
 _WENT_ON_CELLS = 2
 """So many cells after an error was survived, one of which ended well, are work that went on without it."""
-_SOON_S = 60.0
-"""A runner that gets no answer from a kernel sends it a signal after some seconds."""
+_SOON_S = 600.0
+"""A runner that gets no answer from a kernel sends it a signal after some seconds, a person after some minutes."""
 _LASTS = ("too-many-files", "no-threads", "no-space")
 """Kinds of incidents after which cells end well that need none of what is used up."""
 
@@ -98,7 +98,7 @@ def _after(error: CauseFinding, end: CauseFinding) -> CauseFinding:
 
 
 def _idle(death: Death, end: CauseFinding) -> bool:
-    """Whether others ended it soon after its last cell: a runner does that after an error."""
+    """Whether others ended it soon after its last cell: a runner, or a person, does that after an error."""
     ended, ran = death.recording.end, [one.ended_mono_s or 0.0 for one in death.recording.cells]
     is_soon = ended is not None and ended.mono_s - max(ran, default=0.0) < _SOON_S
     return death.cell is None and end.family == Family.OUTSIDE and is_soon
