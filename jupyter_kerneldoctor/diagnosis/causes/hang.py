@@ -42,7 +42,8 @@ class Hang(Cause):
     where it goes round in a loop that cannot end: nothing in the loop changes what its condition asks. Where values
     decide that, which are not recorded, thousands of rounds without an end tell it: of a draw until something is free,
     of Newton's steps, of rounds until nothing changes any more. A kernel that is asked to end in this state, as by a
-    runner that gives up, ends in the ordinary way; the report then lists the hang as survived, as one that was interrupted.
+    runner that gives up, ends in the ordinary way; the report then lists the hang as survived, like one
+    that was interrupted.
 
     What to do: Interrupt the kernel (the stop button): most such waits end with a KeyboardInterrupt, and your variables
     stay. Then give the wait a time limit (`queue.get(timeout=60)`, `thread.join(60)`), and look at the line that is
