@@ -1,11 +1,12 @@
 import ast
 
 from ...code.calls import plain_names
+from ...code.origins import Origins
 from ...edits import EditRefusedError
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.kept import Kept
 from ...frameworks.kept_graphs import kept_graphs
-from ...frameworks.torch import Tensors
+from ...frameworks.torch import Kind, Tensors
 from ...frameworks.without_graph import without_graph
 from ...place import grew_around
 from ...units import share_of
@@ -72,6 +73,23 @@ class DetachCollectedOutputs(Fix):
             becomes={"(net(x))": "(net(x).detach())"},
         ),
         Case(_NET, "preds = [net(x) for x in batches]", becomes="preds = [net(x).detach() for x in batches]"),
+        Case(  # a number goes on from round to round, no graph
+            _NET,
+            "i = 0\nwhile i < len(xs):\n    x = xs[i]\n    y = net(x)\n    feats.append(y)\n    i = i + 1",
+            becomes={"(y)": "(y.detach())"},
+        ),
+        Case(  # the state goes with each call of the function
+            _NET + "def walk(x):\n    seen = []\n    for t in range(9):\n        y = net(x)\n        seen.append(y)\n"
+            "        x = torch.cat([x[1:], y])\n    return seen",
+            "for x in batches:\n    feats.extend(walk(x))",
+            becomes={
+                1: (
+                    _NET
+                    + "def walk(x):\n    seen = []\n    for t in range(9):\n        y = net(x)\n        seen.append(y.detach())\n"
+                    "        x = torch.cat([x[1:], y])\n    return seen"
+                )
+            },
+        ),
         Case(  # a dict that a function returns has no `detach`
             _NET + "def step(x):\n    out = net(x)\n    return {'out': out, 'n': len(x)}",
             "for x in batches:\n    feats.append(step(x))",
@@ -103,6 +121,14 @@ class DetachCollectedOutputs(Fix):
         ),
         # the next round begins with it, and holds on to the graphs of all before
         Case(_NET, "x = torch.ones(9)\nfor t in range(99):\n    x = x + net(x)\n    feats.append(x.cpu())"),
+        # so it does by the way of another name, and with a state beside it
+        Case(
+            _NET,
+            "x = torch.ones(9)\nfor t in range(99):\n    y = net(x)\n    feats.append(y)\n    x = torch.cat([x[1:], y])",
+        ),
+        Case(
+            "import torch\nrnn, seen = torch.nn.GRU(9, 9), []", "for x in xs:\n    y, h = rnn(x, h)\n    seen.append(y)"
+        ),
         # an object of a library has no `detach`
         Case(
             "from transformers import BertModel\nimport torch\nnet = BertModel.from_pretrained('b')\nfeats = []",
@@ -164,7 +190,7 @@ class DetachCollectedOutputs(Fix):
             return
         missing, tensors = death.memory.missing_bytes or 0, Tensors(death.code)
         for one in kept_graphs(death.code):
-            if one.is_loss or one.is_freed or _is_handed_on(one.kept) or not grew_around(death, one.kept):
+            if one.is_loss or one.is_freed or _is_handed_on(one.kept, death) or not grew_around(death, one.kept):
                 continue
             try:
                 edits, cut = without_graph(one.kept.value, one.kept.scope, tensors)
@@ -181,14 +207,26 @@ class DetachCollectedOutputs(Fix):
             yield Proposal(edits, why, max(0, ramp - stays))
 
 
-def _is_handed_on(kept: Kept) -> bool:
+def _is_handed_on(kept: Kept, death: Death) -> bool:
     """Whether a round of the loop makes what is kept out of that of the round before, graph and all."""
-    names = plain_names(kept.value)
-    made = (node for loop in kept.scope.loops_around(kept.value) for node in kept.scope.inside(loop))
+    loops, tensors = kept.scope.loops_around(kept.value), Tensors(death.code)
+    if any(Origins(death.code).is_repeated(one, kept.scope) for one in loops[-1:] if not kept.scope.is_cell):
+        return False  # what is handed on goes with each call of the function
+    nodes = {node for loop in loops for node in kept.scope.inside(loop)}
+    made = [(one, plain_names(*one.targets), plain_names(one.value)) for one in nodes if isinstance(one, ast.Assign)]
+
+    def sources(names: set[str]) -> set[str]:
+        known, size = set(names), 0
+        while size < len(known):
+            size = len(known)
+            for _, given, used in made:
+                if given & known:
+                    known |= used
+        return known
+
+    behind = sources(plain_names(kept.value))
     return any(
-        isinstance(node, ast.Assign)
-        and any(
-            isinstance(target, ast.Name) and target.id in names & plain_names(node.value) for target in node.targets
-        )
-        for node in made
+        given & sources(used) and (given & plain_names(kept.value) or tensors.kind(one.value, kept.scope) is Kind.GRAPH)
+        for one, given, used in made
+        if given & behind
     )
