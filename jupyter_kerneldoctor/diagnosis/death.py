@@ -102,13 +102,19 @@ class Death(DeathSite):
         return any(one.aim in aims for one in self.calls if one.signal in (None, self.signal))
 
     def statement_that_ends(self, line: int | None) -> Statement | None:
-        """Return the statement of a function by which a line of the cell ends the kernel; None where it is its own."""
-        call = next((one for one in self.calls if one.line == line), None)
-        if self.cell is None or call is None or call.place is None:
+        """Return the statement of a function by which a line of the cell ends the kernel; None where it is its own.
+
+        Without a line, the one statement that all calls in the cell ended up at, which asked the kernel to leave.
+        """
+        asked = line is None and self.told_to_exit
+        calls = [one for one in self.calls if (one.kind == "ask" if asked else one.line == line)]
+        calls = calls if asked else calls[:1]
+        place = calls[0].place if len({one.place for one in calls}) == 1 else None
+        if self.cell is None or place is None:
             return None
-        found = statement_at(self.code, self.code.cells[call.place[0]], call.place[1])
-        caller = Caller(self.cell.execution_count, self.cell.cell_id, call.line, None, None)
-        return replace(found, via=(caller,)) if found.function is not None else None
+        found = statement_at(self.code, self.code.cells[place[0]], place[1])
+        caller = Caller(self.cell.execution_count, self.cell.cell_id, calls[0].line, None, None)
+        return replace(found, via=() if asked else (caller,)) if found.function is not None else None
 
     @cached_property
     def lock_taken_again(self) -> TakenAgain | None:

@@ -156,6 +156,14 @@ def test_the_cell_that_asked_to_exit_is_named_though_it_is_finished():
     assert (found.execution_count, found.line) == (2, 1)
 
 
+def test_calls_that_come_to_the_same_exit_name_its_statement_and_no_line_of_the_cell():
+    menu = "def menu(choice):\n    if choice == 'q':\n        exit()"
+    found = diagnose(recording(menu, "menu('b')\nmenu('q')", exit_code=0, request="cell"))
+    assert (found.cell.line, found.statement.execution_count, found.statement.line) == (None, 1, 3)
+    found = diagnose(recording(menu, "menu('q')\nexit()", exit_code=0, request="cell"))
+    assert found.statement is None
+
+
 def test_between_cells_there_is_no_culprit():
     answer = diagnose(recording("x = 1", signal="SIGKILL", idle=True))
     assert answer.cell is None
