@@ -102,19 +102,14 @@ class Death(DeathSite):
         return any(one.aim in aims for one in self.calls if one.signal in (None, self.signal))
 
     def statement_that_ends(self, line: int | None) -> Statement | None:
-        """Return the statement of a function by which a line of the cell ends the kernel; None where it is its own.
-
-        Without a line, the one statement that all calls in the cell ended up at, which asked the kernel to leave.
-        """
-        asked = line is None and self.told_to_exit
-        calls = [one for one in self.calls if (one.kind == "ask" if asked else one.line == line)]
-        calls = calls if asked else calls[:1]
-        place = calls[0].place if len({one.place for one in calls}) == 1 else None
-        if self.cell is None or place is None:
+        """Return the statement of a function that ends the kernel: that of a line, or the one that all calls reach."""
+        asks = [one.place for one in self.calls if one.kind == "ask" and self.told_to_exit]
+        places = set(asks if line is None else [one.place for one in self.calls if one.line == line][:1])
+        if self.cell is None or len(places) != 1 or (place := places.pop()) is None:
             return None
         found = statement_at(self.code, self.code.cells[place[0]], place[1])
-        caller = Caller(self.cell.execution_count, self.cell.cell_id, calls[0].line, None, None)
-        return replace(found, via=() if asked else (caller,)) if found.function is not None else None
+        via = () if line is None else (Caller(self.cell.execution_count, self.cell.cell_id, line, None, None),)
+        return replace(found, via=via) if found.function is not None else None
 
     @cached_property
     def lock_taken_again(self) -> TakenAgain | None:

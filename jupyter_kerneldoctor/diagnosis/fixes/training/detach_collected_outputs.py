@@ -12,6 +12,10 @@ from ...place import grew_around
 from ...units import share_of
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nfeats = []\n"
+_WALK = (
+    "def walk(x):\n    seen = []\n    for t in range(9):\n        y = net(x)\n        seen.append(y)\n"
+    "        x = torch.cat([x[1:], y])\n    return seen"
+)
 _HOOKED = "import torch\nseen = []\ndef keep(module, given, output):\n    seen.append(output{end})\n"
 
 
@@ -79,16 +83,9 @@ class DetachCollectedOutputs(Fix):
             becomes={"(y)": "(y.detach())"},
         ),
         Case(  # the state goes with each call of the function
-            _NET + "def walk(x):\n    seen = []\n    for t in range(9):\n        y = net(x)\n        seen.append(y)\n"
-            "        x = torch.cat([x[1:], y])\n    return seen",
+            _NET + _WALK,
             "for x in batches:\n    feats.extend(walk(x))",
-            becomes={
-                1: (
-                    _NET
-                    + "def walk(x):\n    seen = []\n    for t in range(9):\n        y = net(x)\n        seen.append(y.detach())\n"
-                    "        x = torch.cat([x[1:], y])\n    return seen"
-                )
-            },
+            becomes={1: _NET + _WALK.replace("(y)", "(y.detach())")},
         ),
         Case(  # a dict that a function returns has no `detach`
             _NET + "def step(x):\n    out = net(x)\n    return {'out': out, 'n': len(x)}",
@@ -122,10 +119,7 @@ class DetachCollectedOutputs(Fix):
         # the next round begins with it, and holds on to the graphs of all before
         Case(_NET, "x = torch.ones(9)\nfor t in range(99):\n    x = x + net(x)\n    feats.append(x.cpu())"),
         # so it does by the way of another name, and with a state beside it
-        Case(
-            _NET,
-            "x = torch.ones(9)\nfor t in range(99):\n    y = net(x)\n    feats.append(y)\n    x = torch.cat([x[1:], y])",
-        ),
+        Case(_NET + _WALK, "feats = walk(torch.ones(9))"),
         Case(
             "import torch\nrnn, seen = torch.nn.GRU(9, 9), []", "for x in xs:\n    y, h = rnn(x, h)\n    seen.append(y)"
         ),
