@@ -194,16 +194,20 @@ def test_what_the_workers_said_is_in_the_headline(kernels: dict[str, LiveKernel]
     assert "cannot find `work`, which only this notebook has" in answer.cause.headline
 
 
-def test_a_cell_that_goes_on_is_no_longer_stuck(start_kernel) -> None:
+def test_a_hang_that_was_interrupted_is_told_until_the_notebook_goes_on(start_kernel) -> None:
     kernel = start_kernel()
     kernel.load()
     kernel.client.execute("import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()")
-    assert once_still(kernel).cause.id == "hang"
+    assert (once_still(kernel).state, once_still(kernel).cause.id) == ("stuck", "hang")
 
     kernel.manager.interrupt_kernel()
     kernel.wait_recorded(lambda recording: recording.cells[-1].finished)
-    kernel.run("x = 1")
+    kernel.run("'the first cell after it may only look at what went wrong'")
+    told = diagnose(kernel.recording())
+    assert (told.state, told.cause.id) == ("survived", "hang")
 
+    kernel.run("x = 1")
+    kernel.wait_recorded(lambda recording: recording.cells[-1].source == "x = 1" and recording.cells[-1].finished)
     assert diagnose(kernel.recording()).cause.id == "no-death"
 
 
