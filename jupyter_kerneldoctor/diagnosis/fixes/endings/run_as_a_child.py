@@ -7,6 +7,7 @@ from .restart_from_the_menu import IN_JUPYTERLAB
 
 _LISTS = ("os.execv", "os.execve", "os.execvp", "os.execvpe")
 _WORDS = ("os.execl", "os.execlp")
+_RESTART = "get_ipython().kernel.do_shutdown(restart=True)"
 _CELL = "import os, sys\ndef train(name):\n    os.execv(sys.executable, {})"
 _case = partial(Case, exit_code=0)
 
@@ -41,8 +42,8 @@ class RunAsAChild(Fix):
             becomes="import os, subprocess\nsubprocess.run(['gmake', '-j4'], executable='make', env=env, check=True)",
         ),
         _case(
-            "import os, subprocess\nos.execlp('ls', 'ls', '-l')",
-            becomes="import os, subprocess\nsubprocess.run(['ls', '-l'], check=True)",
+            "import os, subprocess as sp\nos.execlp('ls', 'ls')",
+            becomes={"os.execlp('ls', 'ls'": "sp.run(['ls'], check=True"},
         ),
         _case(_CELL.format("['python'] + sys.argv"), "train(1)", says=("Restart Kernel", "do_shutdown(restart=True)")),
     ]
@@ -59,9 +60,7 @@ class RunAsAChild(Fix):
             why = f"{quote(call.text)} puts another program in the place of the kernel. Its variables are gone at once."
             if "sys.argv" in call.text:
                 title = "Use Kernel > Restart Kernel in place of starting its program again"
-                yield Proposal(
-                    (), f"{why} {IN_JUPYTERLAB}", title=title, snippet="get_ipython().kernel.do_shutdown(restart=True)"
-                )
+                yield Proposal(why=f"{why} {IN_JUPYTERLAB}", title=title, snippet=_RESTART)
             elif (given := _given(call)) is not None:
                 name, imported = import_as(call.scope, code, "subprocess", "subprocess")
                 edits = imported + replace(call.scope, call.node, f"{name}.run({given}, check=True)")
@@ -73,11 +72,9 @@ def _given(call: Call) -> str | None:
     given = [call.scope.segment(one) for one in call.node.args]
     if not call.is_written_out or call.node.keywords or len(given) < 2:
         return None
-    if call.name in _WORDS:
-        first, words = given[1], f"[{', '.join(given[1:])}]"
-    else:
-        listed = call.node.args[1]
+    first, words = given[1], f"[{', '.join(given[1:])}]"
+    if call.name in _LISTS:
+        listed, words = call.node.args[1], given[1]
         first = call.scope.segment(listed.elts[0]) if isinstance(listed, ast.List | ast.Tuple) and listed.elts else ""
-        words = given[1]
     program = "" if first == given[0] else f", executable={given[0]}"
     return words + program + (f", env={given[2]}" if call.name in ("os.execve", "os.execvpe") else "")

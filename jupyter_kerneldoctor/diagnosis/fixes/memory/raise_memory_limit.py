@@ -37,9 +37,8 @@ class RaiseMemoryLimit(Advice):
         if least is None or (memory.limit_bytes is not None and least < memory.limit_bytes):
             return None
         place, limit = setting(death), memory.limit_bytes
-        had = "" if limit is None else f"The kernel ran into a limit of {size(limit)}."
-        if limit is not None and not memory.has_group_limit:
-            had = f"The machine has {size(limit)}."
+        told = "The kernel ran into a limit of {}." if memory.has_group_limit else "The machine has {}."
+        had = "" if limit is None else told.format(size(limit))
         name = f" The limit is set by {place.name}." if place.name else ""
         ram, needs = death.recording.kernel.ram_bytes, _AT_LEAST.format(size=size(least)) if is_known else _MORE
         if memory.has_group_limit and ram is not None and least > ram:
@@ -68,10 +67,9 @@ def _of_rlimit(death: Death) -> dict[str, str]:
     limit = death.environment.soft_limit(name) or 0
     words = death.said("allocation-refused")
     asked = death.refused_bytes or (None if words is None else words.asked_bytes)
-    if asked is not None and asked > (death.recording.kernel.ram_bytes or asked):
-        return _of_a_larger_machine(
-            f"{size(asked)} was asked for at once.", asked, death.recording.kernel.ram_bytes or 0
-        )
+    ram = death.recording.kernel.ram_bytes
+    if asked is not None and ram is not None and asked > ram:
+        return _of_a_larger_machine(f"{size(asked)} was asked for at once.", asked, ram)
     wanted = f" {size(asked)} was asked for at once, beside what it had; what follows may need more." if asked else ""
     why = (
         f"This process may have {size(limit)} of memory (`ulimit -{flag}`, RLIMIT_{name}).{wanted} Start Jupyter in a "
