@@ -4,6 +4,8 @@ import ast
 from typing import NamedTuple
 
 from ..code.notebook import Notebook
+from ..code.origins import Origins
+from ..code.scopes import Scope
 from ..code.values import Values
 from ..postmortem import Statement
 from .growth import Growth
@@ -12,6 +14,7 @@ from .guilty_statement import guilty_statement
 _COUNTED = ("range", "list", "tuple", "numpy.ndarray", "pandas.Series")
 _WRAPPERS = ("enumerate", "tqdm", "tqdm_notebook", "sorted", "reversed", "list")
 _LISTS = ("list", "matplotlib.Figure")
+_MOST_GENERATORS = 5  # one that goes through another
 _WORTH_TELLING = 1.2
 """All rounds are at least so many times those that were done."""
 
@@ -30,6 +33,8 @@ def loop_total(growth: Growth, last: Statement | None, values: Values) -> LoopTo
     `last` is where the kernel was last seen.
     """
     kept, each = growth.container, growth.bytes_per_item
+    if kept is not None and kept.with_graph and (gained := growth.items_gained(kept)):
+        each = growth.total_bytes // gained
     if kept is None or not each or (kept.type or "").removeprefix("builtins.") not in _LISTS or not growth.is_steady:
         return None
     found = guilty_statement(growth, last)
@@ -48,10 +53,23 @@ def _rounds(found: Statement, kept: str, code: Notebook, values: Values) -> int:
                 return 0
             if any(_begins_anew(one, kept) for one in inside):
                 return total
-            iterated = values.of(_inner(loop.iter), scope)
-            if iterated is not None and iterated.shape and iterated.type in _COUNTED:
-                total *= iterated.shape[0]
+            total *= _length(_inner(loop.iter), scope, code, values) or 1
     return total
+
+
+def _length(iterated: ast.expr, scope: Scope, code: Notebook, values: Values, depth: int = 0) -> int | None:
+    """Return how many items there are, also of a generator of the cells that yields one in each round of its loop."""
+    value = values.of(iterated, scope)
+    if value is not None and value.shape and value.type in _COUNTED:
+        return value.shape[0]
+    if not isinstance(iterated, ast.Call) or depth >= _MOST_GENERATORS:
+        return None
+    inner = Origins(code).called(iterated.func, scope)
+    match inner and [one for one in inner.body if isinstance(one, ast.For | ast.While)]:
+        case [ast.For(body=[*_, ast.Expr(value=ast.Yield())]) as loop] if inner is not None:
+            if not any(isinstance(one, ast.Break | ast.Return | ast.Continue) for one in inner.inside(loop)):
+                return _length(_inner(loop.iter), inner, code, values, depth + 1)
+    return None
 
 
 def _repeats(loop: ast.For | ast.While, found: Statement) -> bool:

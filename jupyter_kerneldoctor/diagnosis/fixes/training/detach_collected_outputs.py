@@ -8,6 +8,7 @@ from ...frameworks.kept import Kept
 from ...frameworks.kept_graphs import kept_graphs
 from ...frameworks.torch import Kind, Tensors
 from ...frameworks.without_graph import without_graph
+from ...heap_gaps import gaps_left
 from ...place import grew_around
 from ...units import share_of
 
@@ -198,7 +199,8 @@ class DetachCollectedOutputs(Fix):
                 f"{quote(cut)} keeps the values alone."
             )
             stays = max(ramp // 5, death.growth.values_bytes)
-            yield Proposal(edits, why, max(0, ramp - stays))
+            left, words = gaps_left(death)
+            yield Proposal(edits, why + words, max(0, ramp - stays), leaves=left)
 
 
 def _is_handed_on(kept: Kept, death: Death) -> bool:

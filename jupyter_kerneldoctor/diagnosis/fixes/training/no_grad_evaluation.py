@@ -9,6 +9,7 @@ from ...frameworks.evaluation import evaluations, whole_calls
 from ...frameworks.gradients import goes_backward, without_gradients
 from ...frameworks.kept_graphs import kept_graphs
 from ...frameworks.untrained import calls_of_untrained
+from ...heap_gaps import gaps_left
 from ...place import grew_in
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
@@ -52,6 +53,12 @@ class NoGradEvaluation(Fix):
                 "outputs", "list", 900 * MIB, items=9, items_before=0, grew_bytes=900 * MIB, with_graph=True
             ),
             says=("with torch.no_grad():", "    for x in batches:"),
+        ),
+        Case(  # of many rounds even what is left is too much: 17 of 9,000 had filled the memory
+            _NET + "outputs = []\ndef batches(n):\n    for i in range(n):\n        yield torch.ones(9)",
+            "for x in batches(9_000):\n    outputs.append(net(x))",
+            grew=NamedObject("outputs", "list", MIB, items=17, items_before=0, grew_bytes=MIB, with_graph=True),
+            says=("with torch.no_grad():", "all 9,000 rounds may leave", "keep that alone"),
         ),
         Case(
             _NET + "def score(rows):\n\treturn net(rows)\n",
@@ -228,7 +235,8 @@ class NoGradEvaluation(Fix):
                 if not explains and call in calls_of_untrained(code):
                     explains = (memory.missing_bytes or 0) // 2  # of a step, beside what is trained
                 explains = explains and max(0, explains - death.growth.values_bytes)
-                yield Proposal(without_gradients(statement, scope, code), why, explains)
+                left, words = gaps_left(death) if loops else (None, "")
+                yield Proposal(without_gradients(statement, scope, code), why + words, explains, leaves=left)
 
 
 def _keeps_no_graph(death: Death) -> bool:

@@ -1,0 +1,26 @@
+"""What small results that are kept leave behind of a loop's rounds: gaps between them that are not used again."""
+
+from .death import Death
+from .units import size
+
+_SHARE = 20
+"""Of the graphs of so many rounds those of one stay behind as gaps: PyTorch on the CPU, whose kept outputs of 20 KB lay
+between intermediate results of 512 KiB, kept a 15th to a 24th (the case `evaluator-collects-logits`)."""
+
+
+def gaps_left(death: Death) -> tuple[int | None, str]:
+    """Return how many bytes all rounds leave, though each keeps its results without their graphs; and words for many.
+
+    None where the number of rounds is not known, or a graphics card has the memory.
+    """
+    whole = death.loop_total if death.is_about_memory else None
+    if whole is None:
+        return None, ""
+    left = whole.bytes // _SHARE
+    if left <= (death.safe_headroom_bytes or left):
+        return left, ""
+    words = (
+        f" But all {whole.rounds:,} rounds may leave another {size(left)} behind: small tensors that stay lie "
+        "between the large ones that go. In each round work out the number that you need, and keep that alone."
+    )
+    return left, words
