@@ -1,3 +1,4 @@
+import builtins
 import re
 from collections.abc import Iterator
 
@@ -116,7 +117,7 @@ class StackOverflow(Cause):
         yield recording("sys.setrecursionlimit(10**7)", "json.dumps(t)", signal="SIGSEGV", crash=crash)
         crash = crash_in("pickle.dumps(t)")
         yield recording("sys.setrecursionlimit(1_000_000)", "pickle.dumps(t)", signal="SIGSEGV", crash=crash)
-        save = "import pickle\ndef save(tree, file):\n    pickle.dump(tree, file)"
+        save = "import pickle\ndef save(tree, path):\n    with open(path, 'wb') as file: pickle.dump(tree, file)"
         score = "class Model:\n    def text(self): return '+'.join(self.terms)\n    def score(self):\n"
         score += "        return eval(self.text())"
         frames = [(cell_file(score), 4, "score"), (cell_file("m.score()"), 1, "<module>")]
@@ -219,6 +220,7 @@ def _of_unseen(death: Death, *, logged: bool) -> Certainty:
         return Certainty.PROVEN
     defined = "\n".join(cell.source for cell in death.recording.cells)
     called = _CALLED.findall(_crash_code(death))
+    called = [name for name in called if not hasattr(builtins, name)]  # `open` beside `pickle.dump`
     others = [name for name in called if not (_WALKS_IN_C.search(f"{name}(") or _is_python(name, defined))]
     in_the_cell = death.innermost is not None and death.frames.cell_of(death.innermost) is not None
     return Certainty.WEAK if others and in_the_cell else Certainty.LIKELY

@@ -60,8 +60,7 @@ def trains(code: Notebook) -> bool:
     )
     if taped or any(code.running.calls(*_OF_JAX)):
         return True
-    calls = ((call, scope) for scope in code.running for call in scope.calls)
-    return any(is_gradient_of_jax(call.func, scope, code) for call, scope in calls)
+    return any(is_gradient_of_jax(call.func, scope, code) for scope in code.running for call in scope.calls)
 
 
 def is_gradient_of_jax(function: ast.expr, scope: Scope, code: Notebook) -> bool:
@@ -101,13 +100,12 @@ def find_batch_size(code: Notebook) -> BatchSize | None:
         most, far = max(evaluating, key=lambda one: one.value), _FAR * max(one.value for one in training)
         training = [most] if most.value >= far else training
     largest = max(training or found.values(), key=lambda one: one.value, default=None)
-    return None if largest is not None and _is_fixed(largest.value, code) else largest
+    return None if largest is not None and (_is_fixed(largest.value, code) or _is_searched(code)) else largest
 
 
 def is_of_evaluation(code: Notebook) -> bool:
     """Whether the batch of the evaluation in between is what is large, many times that of the training."""
-    found = find_batch_size(code)
-    return found is not None and found.label in _EVALUATED and not only_evaluates(code)
+    return (found := find_batch_size(code)) is not None and found.label in _EVALUATED and not only_evaluates(code)
 
 
 def _is_evaluated(code: Notebook) -> bool:
@@ -116,6 +114,12 @@ def _is_evaluated(code: Notebook) -> bool:
         given = settings.argument("eval_strategy") or settings.argument("evaluation_strategy")
         return given is not None and not unparse(given).strip("'\"").endswith("no")
     return True
+
+
+def _is_searched(code: Notebook) -> bool:
+    """Whether it tries larger and larger batches: `batch_size *= 2`."""
+    grown = (one.target for one, _ in code.running.nodes(ast.AugAssign) if isinstance(one.op, ast.Mult | ast.Add))
+    return any(_NAME.fullmatch(last_name(one) or "") for one in grown)
 
 
 def _is_fixed(size: int, code: Notebook) -> bool:

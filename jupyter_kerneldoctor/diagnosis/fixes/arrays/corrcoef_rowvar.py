@@ -35,6 +35,11 @@ class CorrcoefRowvar(SetArgument):
             "R = np.corrcoef(X)",
             becomes="R = np.corrcoef(X, rowvar=False)",
         ),
+        Case(
+            "import numpy as np\nX = np.ones((30_000, 20))",
+            "R = np.corrcoef(X)\nbest = np.argsort(-R, axis=None)[:9]",
+            becomes={"corrcoef(X)": "corrcoef(X, rowvar=False)"},
+        ),
         Case(_FRAME, "similar(pd.DataFrame(x))", becomes={"T.corr": "corr"}),
     ]
     SILENT = [
@@ -61,7 +66,7 @@ class CorrcoefRowvar(SetArgument):
 
     def change(self, call: Call, death: Death) -> Changes:
         """Give it the argument, but where something is looked for in each row: there the rows are meant."""
-        used = {last_name(one.func) for one in call.scope.calls}
+        used = {last_name(one.func) for one in call.scope.calls if not _is_of_all(one)}
         return () if used & _OF_ROWS else super().change(call, death)
 
     def saves(self, call: Call, death: Death) -> int | None:
@@ -74,3 +79,11 @@ class CorrcoefRowvar(SetArgument):
             case Value(shape=(rows, columns)):
                 return (rows * rows - columns * columns) * _FLOAT_BYTES if rows > columns else 0
         return death.memory.missing_bytes
+
+
+def _is_of_all(call: ast.Call) -> bool:
+    """Whether it looks among all numbers, not in each row: `argsort(R, axis=None)`."""
+    return any(
+        word.arg == "axis" and isinstance(word.value, ast.Constant) and word.value.value is None
+        for word in call.keywords
+    )

@@ -39,7 +39,7 @@ class ActivationsInParts(Fix):
 
     id, title = "activations-in-parts", "Take some rows of the step at a time, and accumulate the gradient"
     causes = OUT_OF_MEMORY
-    unless_offered = frozenset({"batch-of-the-whole-set", "pieces-of-the-sequence"})
+    unless_offered = frozenset({"batch-of-the-whole-set", "bound-the-search", "pieces-of-the-sequence"})
 
     FIRES = [
         Case(_NET, _STEP, growth="jump", says=("in x.split(16)", "len(part) / len(x)", "checkpoint(block")),

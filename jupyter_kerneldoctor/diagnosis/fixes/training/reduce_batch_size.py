@@ -166,6 +166,7 @@ class ReduceBatchSize(Fix):
             "import torch\nloader = torch.utils.data.DataLoader(ds, batch_size=512)",
             "for x, y in loader: crit(net(x.view(512, -1)), y).backward()",
         ),
+        Case("import torch\nbs = 2", "while fits(bs):\n    net(torch.ones(bs, 9)).mean().backward()\n    bs *= 2"),
         # the option is given: its default does not count
         Case(_ARGS.format(1024) + "args = get_args(['--batch-size', '4'])", _ARGS_RUN),
         # the house was full before: no batch size helps
