@@ -135,7 +135,7 @@ class BoundGrowingContainer(Advice):
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation", "hold-fewer-items"),
             *("bound-the-queue", "note-what-was-seen", "read-less-in-a-module", "remove-hooks"),
-            *("clear-after-update", "add-up-weights", "backward-each-batch"),
+            *("clear-after-update", "add-up-weights", "backward-each-batch", "compare-by-value", "cut-the-chain"),
         }
     )
     headline = "{title_}"

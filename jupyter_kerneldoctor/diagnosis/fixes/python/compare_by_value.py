@@ -2,8 +2,8 @@ import ast
 
 from jupyter_kerneldoctor.recording.events import NamedObject
 
+from ...code.classes import class_named, fields, methods
 from ...code.stores import container_name
-from ...code.trees import walk
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 
@@ -46,7 +46,7 @@ class CompareByValue(Fix):
         for one in death.growth.objects:
             name = (one.item_type or "").rpartition(".")[2]
             test = _asked(one.name.rpartition(".")[2], death)
-            held = _held(name, death) if test and name.isidentifier() else None
+            held = _held(name, death) if test else None
             if held:
                 why = f"{quote(name)} has no `__eq__`, so two of them are never the same: {quote(test)} finds none "
                 why += "that was seen before, and each comes again and again."
@@ -71,16 +71,10 @@ def _held(name: str, death: Death) -> str | None:
 
     None where the class is not plain: it says when two are the same, is decorated, or derived from something.
     """
-    for scope in death.code.scopes_mentioning(name):
-        for node in scope.nodes:
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
-                if node.bases or node.decorator_list or own.keys() & _COMPARES or "__init__" not in own:
-                    return None
-                kept = [one for one in walk(own["__init__"]) if isinstance(one, ast.Attribute)]
-                fields = [one.attr for one in kept if isinstance(one.ctx, ast.Store)]
-                return next((one for one in fields if _is_compared(one, death)), next(iter(fields), None))
-    return None
+    node = class_named(name, death.code)
+    if node is None or node.bases or node.decorator_list or methods(node).keys() & _COMPARES:
+        return None
+    return next((one for one in fields(node) if _is_compared(one, death)), next(iter(fields(node)), None))
 
 
 def _is_compared(field: str, death: Death) -> bool:
