@@ -68,6 +68,14 @@ export function timestamp(when: Date | string): string {
     : date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
 }
 
+/** Return a sentence with its times as `timestamp` gives them: "last at 2026-11-19 14:03 UTC". */
+export function inLocalTime(text: string): string {
+  return text.replace(
+    /(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?) UTC/g,
+    (_, day, time) => timestamp(`${day}T${time}Z`)
+  );
+}
+
 /** Return "cell [8]", or "the cell" for one without a number. */
 export function cellName(
   trans: TranslationBundle,

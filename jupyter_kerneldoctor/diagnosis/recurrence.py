@@ -74,9 +74,9 @@ def _is_trivial(statement: ast.stmt) -> bool:
 
 
 def _text(deaths: list[EarlierDeath]) -> str:
-    """Return "This cell has killed the kernel 10 times before, last on 2026-11-19 14:03 UTC (Out of memory, ...)."."""
+    """Return "This cell has killed the kernel 10 times before, last at 2026-11-19 14:03 UTC (Out of memory, ...)."."""
     last, times = deaths[0], {1: "once", 2: "twice"}.get(len(deaths), f"{len(deaths)} times")
-    when = f" on {last.ended[:10]} {last.ended[11:16]} UTC" if last.ended else ""
+    when = f" at {last.ended[:10]} {last.ended[11:16]} UTC" if last.ended else ""
     figure = f", with {size(last.peak_bytes)} in use" if last.peak_bytes is not None else ""
     most_recent = f"{',' if len(deaths) == 1 else ', last'}{when}" if when else ""
     return f"This cell has killed the kernel {times} before{most_recent} ({last.title}{figure})."

@@ -4,6 +4,7 @@ import {
   duration,
   expectedPeak,
   fileName,
+  inLocalTime,
   sourceNote,
   timestamp
 } from '../format';
@@ -44,6 +45,14 @@ it('writes the day of a time only where it is not today', () => {
   const time = now.toLocaleTimeString([], { timeStyle: 'short' });
   expect(timestamp(now)).toBe(time);
   expect(timestamp('2020-11-22T12:20:59+01:00')).toMatch(/2020.*:20/);
+});
+
+it('gives the times in a sentence in the same way', () => {
+  const at = '2020-11-19T14:03:00Z';
+  expect(inLocalTime('It died 3 times, last at 2020-11-19 14:03 UTC.')).toBe(
+    `It died 3 times, last at ${timestamp(at)}.`
+  );
+  expect(inLocalTime('It died on 2020-11-19.')).toBe('It died on 2020-11-19.');
 });
 
 it('shows what is no date as it is', () => {

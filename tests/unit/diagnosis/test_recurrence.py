@@ -49,7 +49,7 @@ def test_other_code_is_another_cell(one, other):
 def test_what_is_said_of_it():
     found = recurrence(killed(9), [killed(0), killed(2, "df = load_everything()  # again"), killed(3, "other()")])
     assert found.text == (
-        "This cell has killed the kernel twice before, last on 2027-01-17 08:00 UTC (Out of memory: a container or "
+        "This cell has killed the kernel twice before, last at 2027-01-17 08:00 UTC (Out of memory: a container or "
         "session limit, with 480 MiB in use)."
     )
     assert [death.cause for death in found.deaths] == ["oom-cgroup"] * 2
