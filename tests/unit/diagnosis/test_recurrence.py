@@ -118,7 +118,7 @@ def test_a_report_tells_of_earlier_recordings_only(post_mortems):
 
     told = post_mortems.document(middle)["recurrence"]
 
-    assert told["text"].startswith("This cell has killed the kernel once before, on 2026-11-21 ")
+    assert told["text"].startswith("This cell has killed the kernel once before, at 2026-11-21 ")
     assert [death["recording"] for death in told["deaths"]] == [first]
     assert post_mortems.document(first)["recurrence"] is None
 

@@ -4,7 +4,7 @@ import pytest
 
 from jupyter_kerneldoctor.render import html, markdown, terminal
 
-AGAIN = "This cell has killed the kernel once before, on 2027-01-15 08:00 UTC (Crash in native code)."
+AGAIN = "This cell has killed the kernel once before, at 2027-01-15 08:00 UTC (Crash in native code)."
 
 
 @pytest.mark.parametrize("form", [html, markdown, terminal])
