@@ -1,10 +1,38 @@
 """Layers and data sets of Keras and TensorFlow, and functions of PyTorch that make one tensor of all."""
 
+import ast
+
 from ..case import Case
+from ..code.calls import last_name
+from ..code.notebook import Call
+from ..death import Death
 from .conditions import both, given, is_gathered, is_method_of, made, without
 from .way import LesserWay
 
+
+def _of_each_layer(call: Call, _death: Death) -> bool:
+    """Whether a module keeps a triangle as a mask of its own: `self.register_buffer("mask", torch.tril(...))`."""
+    statement = call.statement
+    inside = [last_name(one.func) for one in call.scope.calls if one is not call.node and call.node in one.args]
+    is_kept = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute)
+    return call.scope.function == "__init__" and (is_kept or "register_buffer" in inside)
+
+
 WAYS = (
+    LesserWay(
+        ("torch.tril", "torch.triu"),
+        "One mask for all layers, or none: is_causal=True",
+        "makes a number of four bytes for each pair of positions, in each layer or head that is made.",
+        "out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)  # no mask is needed\n\n"
+        "mask = torch.ones(n, n, dtype=torch.bool).tril()  # or one byte each, made once and given to all of them",
+        Case(
+            "import torch\nclass Head(torch.nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+            "        self.register_buffer('tril', torch.tril(torch.ones(n, n)))",
+            "heads = [Head(9000) for _ in range(9)]",
+        ),
+        _of_each_layer,
+        silent=(Case("import torch", "mask = torch.tril(torch.ones(9000, 9000))"),),
+    ),
     LesserWay(
         (".texts_to_matrix", ".sequences_to_matrix"),
         "Give the numbers of the words to an Embedding, not a column for each word: texts_to_sequences",

@@ -4,9 +4,11 @@ import ast
 from collections.abc import Mapping
 
 from ..case import Case
+from ..code.attributes import Origin
 from ..code.notebook import Call
+from ..code.origins import Origins
 from ..death import Death
-from .conditions import is_gathered
+from .conditions import both, is_gathered
 from .way import LesserWay, names
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
@@ -40,6 +42,23 @@ def _keeps_rows(call: Call, death: Death) -> bool:
     return False
 
 
+def _gives_series(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Say what to go through, where the function that is applied gives a Series for each row."""
+    function, origins = call.argument("func", 0), Origins(death.code)
+    if isinstance(function, ast.Lambda):
+        given = [Origin(function.body, call.scope)]
+    else:
+        inner = None if function is None else origins.called(function, call.scope)
+        returns = () if inner is None else (one for one in inner.nodes if isinstance(one, ast.Return) and one.value)
+        given = [] if inner is None else [Origin(one.value, inner) for one in returns if one.value is not None]
+    is_of_rows = call.argument("axis", 1) is not None
+    rows = f"{call.scope.segment(call.node.func).removesuffix('.apply')}{'.itertuples()' if is_of_rows else ''}"
+    gives = any(
+        isinstance(one, ast.Call) and death.code.qualified(one.func, scope) == "pandas.Series" for one, scope in given
+    )
+    return {"rows": " ".join(rows.split())} if gives else False
+
+
 def _added(node: ast.AST) -> list[ast.expr]:
     """Return what is added to a container: `rows.append(row)`, `rows[key] = row`."""
     match node:
@@ -63,6 +82,36 @@ def _whole(node: ast.expr) -> list[ast.expr]:
 
 
 WAYS = (
+    LesserWay(
+        (".apply",),
+        "Give back a tuple for each row, no Series",
+        "makes a Series for each row, an object of some kilobytes, before it makes a table of them.",
+        "rows = [make(one) for one in {rows}]  # make: {a0}, with `return a, b` in place of pd.Series\n"
+        "{to} = pd.DataFrame(rows, columns=['a', 'b'], index={table}.index)  # with your names",
+        Case(
+            _FRAME + "\ndef parts(text):\n    a, b = text.split(',')\n    return pd.Series([a, b])",
+            "p = df['t'].apply(parts)",
+        ),
+        _gives_series,
+        silent=(
+            Case(_FRAME + "\ndef parts(text):\n    return tuple(text.split(','))", "p = df['t'].apply(parts)"),
+            Case(_FRAME, "p = df['t'].apply(lambda text: len(text))"),
+        ),
+    ),
+    LesserWay(
+        (".iter_rows", ".to_dicts"),
+        "Work on whole columns: with_columns, and keep the new values alone",
+        "gives Python objects for each row, and all of them are kept.",
+        "new = [make(row) for row in {table}.iter_rows(named=True)]  # make: a number of each row, no row is kept\n"
+        "{to} = {table}.with_columns(pl.Series('new', new))\n\n"
+        "{to} = {table}.with_columns((pl.col('a') * pl.col('b')).alias('new'))  # or an expression of whole columns",
+        Case(
+            "import polars as pl\ndf = pl.DataFrame(a)",
+            "kept = []\nfor row in df.iter_rows(named=True):\n    kept.append(row)",
+        ),
+        both(_keeps_rows, lambda _call, death: death.code.imports("polars")),
+        silent=("n = []\nfor row in df.iter_rows(named=True):\n    n.append(row['a'])",),
+    ),
     LesserWay(
         ("pandas.DataFrame.to_dict", "pandas.DataFrame.to_records"),
         "Write it with to_json, or take one row at a time",

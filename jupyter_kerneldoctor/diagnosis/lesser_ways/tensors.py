@@ -1,4 +1,4 @@
-"""PyTorch: tables of all pairs, rows that do not need each other, and tensors that are joined in a loop."""
+"""PyTorch: tables of all pairs, rows that do not need each other, and what is joined again and again."""
 
 import ast
 
@@ -9,6 +9,8 @@ from ..death import Death
 from ..frameworks.gradients import goes_backward
 from ..frameworks.torch import Kind, Tensors
 from .way import LesserWay
+
+_MOST_LINKS = 9  # of a chain of calls and names
 
 
 def _of_pairs(call: Call, death: Death) -> bool:
@@ -92,7 +94,66 @@ def _draws_rows(call: Call, death: Death) -> bool | dict[str, str]:
     return {"rows": call.scope.segment(rows), "columns": call.scope.segment(call.node.args[1])}
 
 
+def _copies_windows(call: Call, death: Death) -> bool:
+    """Whether windows that overlap, a view of `unfold`, are copied as a whole."""
+    node: ast.expr | None = call.node
+    for _ in range(_MOST_LINKS):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="unfold"), args=[_, size, step]):
+                return call.scope.segment(size) != call.scope.segment(step)
+            case ast.Call(func=ast.Attribute(value=inner)):
+                node = inner
+            case ast.Name() | ast.Attribute():
+                found = Origins(death.code).of(node, call.scope)
+                node = found[0].node if len(found) == 1 else None
+            case _:
+                return False
+    return False
+
+
+def _longer_each_time(call: Call, _death: Death) -> bool | dict[str, str]:
+    """Give the attribute that a method makes longer by itself, each time it is called."""
+    match call.statement, call.node.args[:1]:
+        case ast.Assign(targets=[ast.Attribute() as kept]), [ast.List(elts=parts) | ast.Tuple(elts=parts)]:
+            name = call.scope.segment(kept)
+            if name in map(call.scope.segment, parts) and not call.scope.loops_around(call.node):
+                return {"kept": name}
+    return False
+
+
 WAYS = (
+    LesserWay(
+        ("numpy.concatenate", "numpy.vstack", "numpy.hstack", "torch.cat", "pandas.concat"),
+        "Add to the original, not to what was made longer before",
+        "is longer each time the method is called: it begins with what the last call made.",
+        "# in __init__: {kept}_first = …, the original\n"
+        "{kept} = {function}([{kept}_first, new])  # as long after the hundredth call as after the first\n\n"
+        "# of a data set: change what __getitem__ gives, one batch at a time, and keep the original alone",
+        Case(
+            "import numpy as np\nclass Data:\n    def __init__(self, x): self.x = x\n    def on_epoch_end(self):\n"
+            "        self.x = np.concatenate([self.x, self.x[:, ::-1]])",
+            "data = Data(np.ones((9000, 900)))\nfor epoch in range(99):\n    data.on_epoch_end()",
+        ),
+        _longer_each_time,
+        silent=(Case("import numpy as np", "x = np.concatenate([x, y])"),),
+    ),
+    LesserWay(
+        (".reshape", ".contiguous", ".clone", ".flatten"),
+        "Keep the windows a view, and copy some of them at a time",
+        "copies every window, though they overlap: most numbers are there many times.",
+        "for row in {owner}:  # a view of the whole: no copy\n"
+        "    part = row.reshape(-1, *row.shape[-3:])  # the windows of one row, in your shape: work on them here\n\n"
+        "# or a larger step in unfold (twice as large: a fourth of the windows); or cut one in a Dataset's __getitem__",
+        Case(
+            "import torch\nimage = torch.rand(3, 2000, 2000)",
+            "w = image.unfold(1, 64, 8).unfold(2, 64, 8)\np = w.permute(1, 2, 0, 3, 4).reshape(-1, 3, 64, 64)",
+        ),
+        _copies_windows,
+        silent=(
+            "w = image.unfold(1, 64, 64).unfold(2, 64, 64)\np = w.reshape(-1, 3, 64, 64)",
+            "p = image.reshape(-1)",
+        ),
+    ),
     LesserWay(
         ("torch.cat", "torch.concat", "torch.concatenate"),
         "Score the pairs without joining their rows: two products, broadcast",

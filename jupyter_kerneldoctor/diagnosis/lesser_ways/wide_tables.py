@@ -93,7 +93,41 @@ def _of_cursor(call: Call, death: Death) -> bool:
     )
 
 
+def _of_steps(call: Call, _death: Death) -> bool | dict[str, str]:
+    """Give the columns with the beginnings and the ends, where each row becomes one for every step between them."""
+    column = call.argument("column", 0)
+    for node in call.scope.nodes:
+        match node:
+            case ast.Assign(
+                targets=[ast.Subscript(slice=ast.Constant(value=name))],
+                value=ast.ListComp(
+                    elt=ast.Call(func=function), generators=[ast.comprehension(iter=ast.Call(args=given))]
+                ),
+            ) if (
+                isinstance(column, ast.Constant)
+                and column.value == name
+                and last_name(function) in ("date_range", "range", "arange", "period_range")
+                and len(given) == 2
+            ):
+                return {"start": call.scope.segment(given[0]), "end": call.scope.segment(given[1])}
+    return False
+
+
 WAYS = (
+    LesserWay(
+        ("pandas.DataFrame.explode",),
+        "Count where each begins and ends: no row for every step between",
+        "makes a row for every step between each beginning and its end.",
+        "steps = pd.concat([pd.Series(1, index={start}), pd.Series(-1, index={end})])\n"
+        "at_once = steps.groupby(level=0).sum().cumsum()  # how many there are from each of these moments on\n"
+        "# for each kind: the same in a loop over groupby; for every minute: at_once.resample('min').ffill()",
+        Case(
+            _FRAME,
+            "df['t'] = [pd.date_range(a, b, freq='min') for a, b in zip(df['start'], df['end'])]\ndf = df.explode('t')",
+        ),
+        _of_steps,
+        silent=("df['t'] = [text.split() for text in df['text']]\ndf = df.explode('t')",),
+    ),
     LesserWay(
         (".corr", ".cov"),
         "Correlate with one column in each window",
