@@ -34,6 +34,13 @@ _LINE = Less(
     "Work it out from the smallest up, in an array",
     "An entry of a dict takes a hundred bytes with its key. A cache that forgets them would work them out again.",
 )
+_POSITIONS = Less(
+    "# in {function}, pass on where the rest begins, not the rest: no part is copied, and numbers are cached\n"
+    "def {function}({positions}):\n    ...  # {firsts}\n"
+    "    ...  # {function}({steps}) in place of {call}",
+    "Pass positions to the function, not slices",
+    "The cache keeps what each call was given: a copy of the rest of {first} for each of its results.",
+)
 
 
 def of_recursion(store: Store) -> Less | None:
@@ -80,6 +87,8 @@ def _of_table(store: Store, statement: ast.Assign, call: ast.Call) -> Less | Non
 def of_cached_recursion(scope: Scope) -> Less | None:
     """Return how a function is worked out from the smallest up that calls itself and whose results are all cached."""
     call = next(_own_calls(scope), None)
+    if (sliced := _sliced(scope)) is not None:
+        return sliced
     if call is None or len(scope.parameters) not in (1, 2):
         return None
     first, second = (*scope.parameters, "")[:2]
@@ -87,6 +96,27 @@ def of_cached_recursion(scope: Scope) -> Less | None:
     names["call"] = " ".join(scope.segment(call).split())
     less = _TABLE if second else _LINE
     return less._replace(code=less.code.format(**names), told=less.told.format(**names))
+
+
+def _sliced(scope: Scope) -> Less | None:
+    """Return how a function calls itself with positions that calls itself with slices: `lcs(a[1:], b)`."""
+    for call in _own_calls(scope):
+        rests = {
+            one.value.id: one
+            for one in call.args
+            if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice) and isinstance(one.value, ast.Name)
+        }
+        if not rests or not rests.keys() <= set(scope.parameters):
+            continue
+        at = dict(zip(scope.parameters, "ijkl", strict=False))
+        steps = [f"{at.get(name, name)} + 1" if name in rests else at.get(name, name) for name in scope.parameters]
+        names = {"function": scope.function, "first": next(iter(rests)), "call": scope.segment(call)}
+        names |= {"positions": ", ".join(at.values()), "steps": ", ".join(steps)}
+        firsts = ", ".join(f"{name}[{where}] in place of {name}[0]" for name, where in at.items())
+        return _POSITIONS._replace(
+            code=_POSITIONS.code.format(**names, firsts=firsts), told=_POSITIONS.told.format(**names)
+        )
+    return None
 
 
 def returned_one_by_one(scope: Scope) -> str | None:

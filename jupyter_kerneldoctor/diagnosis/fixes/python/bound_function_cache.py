@@ -11,6 +11,7 @@ from ...postmortem import Grown
 
 _TYPE = "_lru_cache_wrapper"
 _MOST = 128  # what functools.lru_cache takes where nothing is said
+_LARGEST_KEY = 4096  # bytes of what a call was given, beside its result
 _USED = 0.25  # of the room, for what caches keep
 _BODY = "def basis(i):\n    return np.ones(10**6) * i"
 _LOOP = "for i in range(10**4): use(basis(i))"
@@ -51,6 +52,12 @@ class BoundFunctionCache(Fix):
             grew=_BASIS,
             says=("for i in range(1, largest + 1):  # from the smallest up",),
         ),
+        Case(  # each call is given a copy of the rest
+            "from functools import cache\n@cache\ndef basis(a, b): return basis(a[1:], b) or basis(a, b[1:])",
+            _LOOP,
+            grew=_BASIS,
+            says=("def basis(i, j):", "basis(i + 1, j) in place of basis(a[1:], b)"),
+        ),
     ]
     SILENT = [
         Case("from functools import cache\n@cache\n" + _BODY, _LOOP),  # nothing shows that it grew
@@ -59,16 +66,17 @@ class BoundFunctionCache(Fix):
     ]
 
     def propose(self, death: Death) -> Proposals:
-        first = death.growth.container
-        if first is None or not (first.type or "").endswith(_TYPE) or not death.memory.grew_here:
-            return
         grown = [one for one in death.growth.objects if (one.type or "").endswith(_TYPE)]
+        first = death.growth.container or next((one for one in grown if _has_many_keys(one, death)), None)
+        if first not in grown or not death.memory.grew_here:
+            return
         for one in sorted(grown, key=lambda one: one is not first):
             most = _most(one, len(grown), death)
             for scope in death.code.scopes_mentioning(one.name):
                 is_it = scope.function == one.name
                 if is_it and names_itself(scope) and (less := of_cached_recursion(scope)) is not None:
-                    yield Proposal((), less.told, one.grew_bytes or one.bytes or 0, less.title, less.code)
+                    held = death.memory.ramp_bytes if _has_many_keys(one, death) else one.grew_bytes or one.bytes or 0
+                    yield Proposal((), less.told, held, less.title, less.code)
                     return
                 if is_it and not names_itself(scope) and (edits := _bounded(scope, most, death)):
                     held = one.grew_bytes or one.bytes or 0
@@ -79,6 +87,11 @@ class BoundFunctionCache(Fix):
                     )
                     yield Proposal(edits, why, held, leaves=int(_USED * (death.safe_headroom_bytes or 0)))
                     break
+
+
+def _has_many_keys(one: Grown, death: Death) -> bool:
+    """Whether what the calls were given, which no look can measure, may be what took the memory."""
+    return death.memory.ramp_bytes < _LARGEST_KEY * death.growth.items_gained(one)
 
 
 def _most(one: Grown, caches: int, death: Death) -> int:
