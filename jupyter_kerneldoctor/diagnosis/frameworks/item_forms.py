@@ -78,6 +78,12 @@ def parts_of(value: ast.expr) -> list[ast.expr]:
     return [value]
 
 
+TEXT = _smaller(
+    "Keep a number for each different text: category",
+    "A text takes 50 bytes besides its letters.",
+    Form("codes.append(ids.setdefault({text}, len(ids)))", "texts that come again: ids = {{}}, codes = array('i')"),
+    Form("{name} = pd.Series({name}, dtype='category')", "a part at a time: the same"),
+)
 LISTS = _smaller(
     "Keep each list of numbers as a small array: np.array(..., dtype='int16')",
     "In a list each number takes 8 bytes for its place, and an object of 24 or more besides.",
@@ -110,12 +116,6 @@ BITS = _smaller(
     "Keep 0 and 1 as bool, not as floats",
     "It holds only 0 and 1, which need a byte, or a bit.",
     Form("= {bool}", "0 and 1 only: a byte, uint8, too; as float when it is used"),
-)
-TEXT = _smaller(
-    "Keep a number for each different text: category",
-    "A text takes 50 bytes besides its letters.",
-    Form("codes.append(ids.setdefault({text}, len(ids)))", "texts that come again: ids = {{}}, codes = array('i')"),
-    Form("{name} = pd.Series({name}, dtype='category')", "a part at a time: the same"),
 )
 TABLE = _smaller(
     "Keep each table in smaller types, or a sample of its rows: float32, category",
