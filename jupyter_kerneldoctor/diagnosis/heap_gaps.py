@@ -9,16 +9,17 @@ between intermediate results of 512 KiB, kept a 15th to a 24th (the case `evalua
 
 
 def gaps_left(death: Death) -> tuple[int | None, str]:
-    """Return how many bytes all rounds leave, though each keeps its results without their graphs; and words for many.
+    """Return how many bytes all rounds leave, though each keeps its results without their graphs, with words for it.
 
-    None where the number of rounds is not known, or a graphics card has the memory.
+    None where that fits, the number of rounds is not known, or a graphics card has the memory.
     """
-    whole = death.loop_total if death.is_about_memory else None
-    if whole is None:
+    whole, room = death.loop_total, death.safe_headroom_bytes
+    if whole is None or room is None or not death.is_about_memory:
         return None, ""
-    left = whole.bytes // _SHARE
-    if left <= (death.safe_headroom_bytes or left):
-        return left, ""
+    values = death.growth.values_bytes * whole.bytes // max(1, death.growth.total_bytes)
+    left = whole.bytes // _SHARE + values
+    if left <= room:
+        return None, ""
     words = (
         f" But all {whole.rounds:,} rounds may leave another {size(left)} behind: small tensors that stay lie "
         "between the large ones that go. In each round work out the number that you need, and keep that alone."
