@@ -119,7 +119,7 @@ WAYS = (
         "Count where each begins and ends: no row for every step between",
         "makes a row for every step between each beginning and its end.",
         "steps = pd.concat([pd.Series(1, index={start}), pd.Series(-1, index={end})])\n"
-        "at_once = steps.groupby(level=0).sum().cumsum()  # how many there are from each of these moments on\n"
+        "at_once = steps.groupby(level=0).sum().cumsum()  # how many from each of these moments on, an end left out\n"
         "# for each kind: the same in a loop over groupby; for every minute: at_once.resample('min').ffill()",
         Case(
             _FRAME,
