@@ -45,6 +45,11 @@ class SlidingWindowView(Fix):
             "as_strided(x, (n, 4), (16, 8)).sum()",
             says=("believes the shape", "sliding_window_view(x, 4)[::16 // 8]"),
         ),
+        Case(  # shape and strides do not say the same
+            _STRIDED,
+            "n = 9\nw = as_strided(x, (len(x) - n + 1, n), (x.strides[0] * n, x.strides[0]))\nw.sum()",
+            says=("sliding_window_view(x, n)  # every window, as the shape has it; [::n] as the strides",),
+        ),
     ]
     SILENT = [
         Case(_STRIDED, "w = as_strided(x, (3, 4), (8, 8))", "crash()"),
@@ -69,8 +74,15 @@ def _windows(call: Call) -> str:
     array, segment = call.argument("x", 0), call.scope.segment
     name = segment(array) if array is not None else "x"
     match call.argument("shape", 1), call.argument("strides", 2):
-        case ast.Tuple(elts=[_, width]), ast.Tuple(elts=[one, other]):
-            return f"{_NAME}({name}, {segment(width)})[::{segment(one)} // {segment(other)}]"
+        case ast.Tuple(elts=[rows, width]), ast.Tuple(elts=[one, other]):
+            step = f"{segment(one)} // {segment(other)}"
+            if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) and dump(one.left) == dump(other):
+                step = segment(one.right)
+            if f"- {segment(width)} + 1" in segment(rows):  # that many there are where each begins at the next item
+                return (
+                    f"{_NAME}({name}, {segment(width)})  # every window, as the shape has it; [::{step}] as the strides"
+                )
+            return f"{_NAME}({name}, {segment(width)})[::{step}]"
     return f"{_NAME}({name}, 3)  # 3: the length of a window; [::2] behind it takes every second one"
 
 

@@ -97,6 +97,9 @@ class APartAtATime(Fix):
         Case("net = Net()\ndef run(p): return p.go()", "y = run(net)"),
         Case("def learn(x, rate=0.1):\n    x.mean += rate * x.step()\nx = Learner()", "learn(x)"),
         Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
+        Case(
+            "parent = {i: i - 1 for i in range(9)}\ndef depth(p, n): return depth(p, p[n]) + 1", "y = depth(parent, 3)"
+        ),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -202,10 +205,13 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
     return None if largest is None else _spread(largest[1], scope, death) or largest[1]
 
 
+_NO_ROWS = (ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
+
+
 def _has_no_rows(name: ast.Name, scope: Scope, death: Death) -> bool:
     """Whether a name stands for a number, a network, settings in a dict, or an object of a class that is no table's."""
     origins = [one for one, _ in all_origins(name, scope, death.code)]
-    if Tensors(death.code).kind(name, scope) is Kind.MODULE or any(isinstance(one, ast.Dict) for one in origins):
+    if Tensors(death.code).kind(name, scope) is Kind.MODULE or any(isinstance(one, _NO_ROWS) for one in origins):
         return True
     given = Origins(death.code).of(name, scope)
     if given and all(isinstance(one.node, ast.Constant) for one in given):

@@ -13,22 +13,26 @@ class InterruptAndInspect(Advice):
     What it costs: Nothing. An interrupt ends the cell.
     """
 
-    id, title, causes, general = "interrupt-and-inspect", "See what it waits for, then interrupt", ("hang",), True
+    id, title, causes, general = "interrupt-and-inspect", "See what it is doing, then interrupt", ("hang",), True
     unless_offered = frozenset({"let-it-go-on", "end-the-loop"})
     why = (
         "{waits} The command shows what each thread does. Interrupt it from the Kernel menu then; where that does "
         "nothing, restart. With a `timeout` a wait ends by itself: `queue.get(timeout=60)`, `lock.acquire(timeout=60)`."
     )
-    snippet = "!jupyter kerneldoctor inspect --kernel {pid}  # in a terminal or another notebook"
+    snippet = "# in a terminal{when_}:\njupyter kerneldoctor inspect{which_}"
 
     FIRES = [Case("q.get()", line=1, says=("inspect --kernel 4242", "timeout"))]
     SILENT = [Case("q.get()", cause="fork-unsafe")]
 
     def facts(self, death: Death) -> dict[str, str]:
-        """Name the line at which it waits."""
-        still = death.stuck_cell
+        """Name the line at which it waits, and the kernel while there is one."""
+        is_alive, still = death.recording.alive, death.stuck_cell
+        command = {"which_": f" --kernel {death.recording.kernel.process.pid}", "when_": ""}
+        if not is_alive:
+            command = {"which_": "", "when_": ", when it happens again"}
         if still is None or still.line is None or death.cell is None:
-            return {"waits": "The cell waits for something that does not come."}
+            return {"waits": "The cell does not come to its end.", **command}
         lines = death.cell.source.split("\n")
         text = still.main.code.strip() or (lines[still.line - 1].strip() if still.line <= len(lines) else "")
-        return {"waits": f"The cell waits {f'at {quote(text)} ' if text else ''}for something that does not come."}
+        waits = f"The cell waits {f'at {quote(text)} ' if text else ''}for something that does not come."
+        return {"waits": waits, **command}

@@ -20,10 +20,11 @@ _DEEPER = """
 
 # or, where it is right and only deep, in a thread with a larger stack:
 import sys, threading
-sys.setrecursionlimit(100_000)
+sys.setrecursionlimit(1_000_000)
 threading.stack_size(512 << 20)
-worker = threading.Thread(target={target})
-worker.start(); worker.join()"""
+results = []
+worker = threading.Thread(target=lambda: results.append({target}))
+worker.start(); worker.join()  # what it gave is results[0]"""
 _INSTEAD = "# another way, in place of the low limit:"
 _COMPARES = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 _PAIRS = """def {0}({1}):
@@ -146,7 +147,7 @@ class RecursionToIteration(Fix):
             "same = a == b",
             crash=_COMPARED,
             becomes={"10**6": "3000"},
-            says=("# another way, in place of", "waiting = [(self, o)]", "Thread(target=lambda: …)"),
+            says=("# another way, in place of", "waiting = [(self, o)]", "results.append(…)"),
         ),
         Case(
             _ASKS,
@@ -225,7 +226,7 @@ def _written(function: Scope | None, death: Death) -> str | None:
     snippet = _from_below(function, death.code) or _snippet(function)
     if snippet is None or function is None or death.is_about_memory or "AttributeError" in snippet:
         return snippet
-    target = "lambda: …" if function.owner is not None else f"{function.function}, args=(…,)"
+    target = "…" if function.owner is not None else f"{function.function}(…)"
     return snippet + (_DEEPER.replace("{target}", target) if snippet.startswith("def ") else "")
 
 
