@@ -67,6 +67,6 @@ def _who_can_wake(still: StuckCell) -> str | None:
     if kind == "event" and main.needs_an_event:
         return "No timer, connection, process or thread is left that could wake it."
     if kind in ("child", "program") and alive:
-        named = enumeration([f"{quote(one.name or 'a program')}, process {one.pid}," for one in alive[:_MOST_NAMED]])
+        named = enumeration([f"{quote(one.name or 'a program')} (process {one.pid})" for one in alive[:_MOST_NAMED]])
         return f"It goes on when {named} {'ends' if len(alive) == 1 else 'end'}."
     return None

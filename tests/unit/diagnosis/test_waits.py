@@ -85,6 +85,14 @@ def test_a_program_that_asks_cannot_be_answered():
     assert diagnose(stuck_in("!conda install x", 1, runs, waits_in="do_poll", children=[works])).cause.id == "no-death"
 
 
+def test_the_programs_that_end_a_wait_are_listed():
+    runs = frame("IPython/utils/_process_posix.py", "system", library=True)
+    works = [child_state(pid, forked=False, name="make", waits_in="wait_woken") for pid in (900, 901)]
+    answer = diagnose(stuck_in("!make all", 1, runs, waits_in="do_poll", children=works))
+
+    assert "It goes on when `make` (process 900) and `make` (process 901) end." in evidence(answer)
+
+
 def test_a_group_of_one_is_stuck_unless_others_were_started():
     joins = frame("torch/distributed/rendezvous.py", "_create_c10d_store", library=True)
     other = child_state(900, frame("torch/distributed/rendezvous.py", "f", library=True), waits_in="hrtimer_nanosleep")
