@@ -65,8 +65,10 @@ def _length(iterated: ast.expr, scope: Scope, code: Notebook, values: Values, de
     if not isinstance(iterated, ast.Call) or depth >= _MOST_GENERATORS:
         return None
     inner = Origins(code).called(iterated.func, scope)
-    match inner and [one for one in inner.body if isinstance(one, ast.For | ast.While)]:
-        case [ast.For(body=[*_, ast.Expr(value=ast.Yield())]) as loop] if inner is not None:
+    if inner is None:
+        return None
+    match [one for one in inner.body if isinstance(one, ast.For | ast.While)]:
+        case [ast.For(body=[*_, ast.Expr(value=ast.Yield())]) as loop]:
             if not any(isinstance(one, ast.Break | ast.Return | ast.Continue) for one in inner.inside(loop)):
                 return _length(_inner(loop.iter), inner, code, values, depth + 1)
     return None

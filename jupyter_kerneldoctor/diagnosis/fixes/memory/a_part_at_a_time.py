@@ -42,6 +42,7 @@ _LABELS = (
 
 
 _TABLES = ("DataFrame", "Series", "DataArray", "Dataset", "GeoDataFrame", "LazyFrame", "Table", "Tensor")
+_NO_ROWS = (ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 
 
 class APartAtATime(Fix):
@@ -203,9 +204,6 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
     arrays = [(value.bytes or 0 if value is not None else 0, name) for name, value in found if _may_be_array(value)]
     largest = max(arrays, key=lambda pair: pair[0], default=None)
     return None if largest is None else _spread(largest[1], scope, death) or largest[1]
-
-
-_NO_ROWS = (ast.Dict, ast.DictComp, ast.Set, ast.SetComp)
 
 
 def _has_no_rows(name: ast.Name, scope: Scope, death: Death) -> bool:

@@ -62,7 +62,7 @@ class BoundTheSearch(Fix):
 
 
 def _is_made_larger(node: ast.AST) -> TypeGuard[ast.stmt]:
-    """Whether a statement multiplies a name by a number above 1: `n *= 2`, `n = n * 2`."""
+    """Whether a statement multiplies a name by a whole number, or a constant: `n *= 2`, `n = n * 2`."""
     match node:
         case ast.AugAssign(target=ast.Name(), op=ast.Mult() | ast.LShift(), value=ast.Constant(value=int())):
             return True
