@@ -11,11 +11,12 @@ class Mapping:
         import mmap  # noqa: PLC0415 - the sidecar only reads
 
         os.posix_fallocate(fd, 0, size)
-        self._fd = os.dup(fd)  # the lowest number that is free, which the mapping gets for its copy
-        os.close(self._fd)
-        self.memory = mmap.mmap(fd, size)
         status = os.fstat(fd)
         self._inode = status.st_dev, status.st_ino
+        self.memory = mmap.mmap(fd, size)
+        # The copy's number is not known beforehand: another thread may have taken the lowest one that was free.
+        numbers = map(int, os.listdir("/proc/self/fd"))
+        self._fd = next((number for number in numbers if number != fd and self.is_behind(number)), -1)
 
     def close(self) -> None:
         """Free the memory, of which there must be no view any more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 from support import requires
@@ -100,3 +101,31 @@ def test_all_its_memory_is_taken_at_once() -> None:
     ring = RingWriter()
 
     assert os.fstat(ring.fd).st_blocks * 512 >= HEADER_BYTES + SIZE_BYTES
+
+
+def test_closing_frees_the_memory_though_other_threads_open_files_meanwhile() -> None:
+    done = threading.Event()
+
+    def open_files() -> None:
+        while not done.is_set():
+            os.close(os.open(os.devnull, os.O_RDONLY))
+
+    others = [threading.Thread(target=open_files) for _ in range(3)]
+    for thread in others:
+        thread.start()
+    rings = [RingWriter() for _ in range(100)]
+    inodes = {os.fstat(ring.fd).st_ino for ring in rings}
+    for ring in rings:
+        ring.close()
+    done.set()
+    for thread in others:
+        thread.join()
+
+    assert not [fd for fd in Path("/proc/self/fd").iterdir() if inode(fd) in inodes]
+
+
+def inode(fd: Path) -> int | None:
+    try:
+        return fd.stat().st_ino
+    except OSError:  # the list's own
+        return None
