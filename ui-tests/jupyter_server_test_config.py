@@ -14,6 +14,7 @@ atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
 configure_jupyter_server(c)  # noqa: F821
 c.ServerApp.allow_root = True  # noqa: F821
 c.ServerApp.log_level = "ERROR"  # noqa: F821
+c.FileContentsManager.delete_to_trash = False  # what tests delete is gone afterwards  # noqa: F821
 c.ServerApp.ip = "127.0.0.1"  # noqa: F821
 c.ServerApp.port = int(os.environ.get("KERNELDOCTOR_UI_PORT", "8899"))  # noqa: F821
 # Where the server watches all kernels, nobody needs to be told how to have a kernel watched: both are tested.

@@ -224,13 +224,13 @@ def has_one_value(merge: Merge, scope: Scope, code: Notebook) -> bool:
     return False
 
 
-def is_added_up(call: Call) -> bool:
-    """Whether what follows counts or sums the rows of the result: then none may be left out."""
+def added_up_by(call: Call) -> str | None:
+    """Return how what follows counts or sums the rows of the result, of which then none may be left out: `mean`."""
     name = frame_name(call)
     for node in call.scope.calls if name is not None else ():
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _SUMS and name in names_in(owner):
-                return True
+                return method
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=counted)]) if counted == name:
-                return True
-    return False
+                return "size"
+    return None

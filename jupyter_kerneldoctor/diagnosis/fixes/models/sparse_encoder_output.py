@@ -54,6 +54,7 @@ class SparseEncoderOutput(Fix):
             "import pandas as pd",
             "X = pd.get_dummies(df, columns=['user'])",
             becomes="X = pd.get_dummies(df, columns=['user'], sparse=True)",
+            says=("makes it dense again",),
         ),
         Case(
             _ENCODER + "import pandas as pd",
@@ -70,6 +71,12 @@ class SparseEncoderOutput(Fix):
         Case("import pandas as pd", "X = pd.get_dummies(df)\nX.loc[0, 'a'] = 1", line=1, says=("sparse.hstack",)),
         Case("import pandas as pd", "X = pd.get_dummies(df)\nX = X.values", line=1, says=(".sparse.to_coo()",)),
         Case("import pandas as pd", "X = pd.get_dummies(df).astype('float32')", says=(".sparse.to_coo()",)),
+        Case(
+            "import pandas as pd",
+            "X = pd.get_dummies(df, columns=['user'])\nmodel.fit(X, y)",
+            line=1,
+            says=("sparse.hstack([df.drop(",),
+        ),
         Case(
             "import pandas as pd\ndef build(df):\n    X = pd.get_dummies(df, columns=['user'])\n    return X, df['y']",
             "X, y = build(table)",
@@ -94,19 +101,20 @@ class SparseEncoderOutput(Fix):
             if call.is_written_out and call.argument("sparse", 5) is None:
                 why = f"{quote(call.text)} {_COLUMNS} With `sparse=True` only the ones take memory."
                 edit, name = set_argument(call, "sparse", "True"), frame_name(call)
+                table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
+                matrix = _MATRIX.format(table=table)
                 if name is not None and _is_written_to(name, call):
-                    table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
-                    yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
+                    yield Proposal((), why, death.memory.missing_bytes, snippet=matrix)
                 elif _is_made_dense(name, call):
-                    matrix = f"{text_of(call, edit)}.sparse.to_coo().tocsr()"
-                    snippet = f"{name or 'X'} = {matrix}  # without .values and .astype, which keep all zeros"
+                    ones = f"{text_of(call, edit)}.sparse.to_coo().tocsr()"
+                    snippet = f"{name or 'X'} = {ones}  # without .values and .astype, which keep all zeros"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
-                elif name is not None and call.argument("columns", 4) is not None and _is_for_a_model(name, call):
-                    why += " Beside dense columns a model makes it dense again: give it a sparse matrix of SciPy."
-                    table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
-                    yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
-                else:
+                elif call.argument("columns", 4) is None:
                     yield Proposal(edit, why, death.memory.missing_bytes)
+                else:
+                    why += " Beside dense columns a model makes it dense again: give it a sparse matrix of SciPy."
+                    edit = () if name is not None and _is_for_a_model(name, call) else edit
+                    yield Proposal(edit, why, death.memory.missing_bytes, snippet=matrix)
         for made, run in makers(death, "sklearn.preprocessing.OneHotEncoder"):
             for word in made.node.keywords:
                 if word.arg in ("sparse_output", "sparse") and unparse(word.value) == "False":
@@ -150,9 +158,12 @@ def _is_written_to(name: str, call: Call) -> bool:
 
 
 def _is_for_a_model(name: str, call: Call) -> bool:
-    """Whether the table is given back with something else, as features and target are: `return X, y`."""
+    """Whether a model gets the table, or it is given back as features and target are: `return X, y`."""
     for node in call.scope.nodes:
         match node:
+            case ast.Call(func=ast.Attribute(attr=method), args=[ast.Name(id=table), *_]) if table == name:
+                if method in _TAKE_SPARSE:
+                    return True
             case ast.Return(value=ast.Tuple(elts=parts)) if len(parts) > 1:
                 return any(isinstance(one, ast.Name) and one.id == name for one in parts)
     return False

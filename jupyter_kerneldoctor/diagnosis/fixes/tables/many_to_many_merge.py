@@ -7,9 +7,9 @@ from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, s
 from ...frameworks.pandas import (
     MERGES,
     Merge,
+    added_up_by,
     compared_later,
     has_one_value,
-    is_added_up,
     is_limited_later,
     may_hold_nulls,
     merge_of,
@@ -71,7 +71,13 @@ class ManyToManyMerge(Fix):
             "import pandas as pd",
             "m = pd.merge(orders, visits, on='user')\ntotal = m.groupby('city')['paid'].sum()",
             line=1,
-            says=("visits.groupby('user', as_index=False).sum(", "the numbers change", "which ones you mean"),
+            says=("visits.groupby('user', as_index=False).sum(", "is another number", "which one you mean"),
+        ),
+        Case(
+            "import pandas as pd",
+            "m = pd.merge(orders, visits, on='user')\nseen = m.groupby('user')['minutes'].mean()",
+            line=1,
+            says=("visits.groupby('user', as_index=False).mean(",),
         ),
         Case(
             "import pandas as pd\nKEYS = ['year', 'city']",
@@ -129,8 +135,8 @@ class ManyToManyMerge(Fix):
             if is_limited_later(call):
                 yield _within_limits(call, merge, missing, took)
                 continue
-            if is_added_up(call):
-                yield _one_row_first(call, right, merge.key, missing, took)
+            if (reduction := added_up_by(call)) is not None:
+                yield _one_row_first(call, merge, reduction, missing, took)
                 continue
             edits = () if merge.keeps_right else append(call.scope, merge.right, f".drop_duplicates({merge.key})")
             table, keys = (
@@ -177,22 +183,22 @@ def _within_limits(call: Call, merge: Merge, missing: int, took: str) -> Proposa
     return Proposal((), why, missing, "Join one key at a time, and keep the pairs in the range", snippet)
 
 
-def _one_row_first(call: Call, right: str, key: str, missing: int, took: str) -> Proposal:
-    """Say how a key gets one row before the merge, where what follows counts, sums or averages the rows.
-
-    There each row of the left table counts once for each row of the right one: whatever is done, the numbers change.
-    """
+def _one_row_first(call: Call, merge: Merge, reduction: str, missing: int, took: str) -> Proposal:
+    """Say how a key gets one row before the merge, where what follows counts, sums or averages the rows."""
+    right, key = call.scope.segment(merge.right), merge.key
     why = (
         f"{quote(call.text)} pairs each row with every row of the same key. The result {took}. What "
         f"follows counts, sums or averages its rows: each row of the one table is in it once for each row of "
-        f"{quote(right)} with its key. With one row for each key these numbers change. Check which ones you mean."
+        f"{quote(right)} with its key. With one row for each key a sum of the other table's columns, or a count, is "
+        "another number. Check which one you mean."
     )
-    few = f"{right}.groupby({key}, as_index=False).sum(numeric_only=True)"
+    one_row, other = ("mean", "sum") if reduction == "mean" else ("sum", "mean")
+    few = f"{right}.groupby({key}, as_index=False).{one_row}(numeric_only=True)"
     snippet = (
-        f"few = {few}  # or .mean(), .size(), .first(): what one row of a key shall say\n"
+        f"few = {few}  # or .{other}(), .size(), .first(): what one row of a key shall say\n"
         '# merge with `few` and validate="many_to_one"; then compare both results on a few keys'
     )
-    title = "Make one row of each key before the merge, such as its sum: the numbers change"
+    title = "Make one row of each key before the merge, and check the numbers"
     return Proposal((), why, missing, title, snippet)
 
 
