@@ -53,6 +53,7 @@ Kind = Literal[
     "uncounted",
     "skipped",
     "halved",
+    "narrowed",
     "missed",
     "reset",
     "polled",
@@ -72,11 +73,11 @@ class EndlessLoop(NamedTuple):
     node: Loop | ast.expr
     kind: Kind | OfValues
     """`uncounted`: what is compared with a length does not change; `skipped`: `continue` comes before the step;
-    `halved`: a bisection that keeps its bounds; `missed`: a sum of fractions that is to be equal; `reset`: `i =+ 1`;
-    `polled`: it sleeps until others change something; `file`: until a file is gone; `read`: it reads on where there is
-    nothing more; `mistyped`: it asks for the end of the data in another type; `page`: for the same page each time;
-    `retried`: it does the same again after an error; `items`: it takes all of items without an end; the others are in
-    `value_loops` and `same_rounds`."""
+    `halved`: a bisection that keeps its bounds; `narrowed`: one of fractions; `missed`: a sum of fractions that is to
+    be equal; `reset`: `i =+ 1`; `polled`: it sleeps until others change something; `file`: until a file is gone;
+    `read`: it reads on where there is nothing more; `mistyped`: it asks for the end of the data in another type;
+    `page`: for the same page each time; `retried`: it does the same again after an error; `items`: it takes all of
+    items without an end; the others are in `value_loops` and `same_rounds`."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes; of `retried` the `try`."""
@@ -93,7 +94,7 @@ class EndlessLoop(NamedTuple):
     @property
     def least_s(self) -> float:
         """How long a cell is in the loop before it is said to be endless: of a bisection values decide that."""
-        return 15.0 if self.kind == "halved" else 7.5
+        return 15.0 if self.kind in ("halved", "narrowed") else 7.5
 
     @property
     def last_line(self) -> int:

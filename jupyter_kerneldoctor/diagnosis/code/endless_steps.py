@@ -19,6 +19,8 @@ _MOST_NUMBERS = 4
 _MOST_STEPS = 10_000
 _EXACT = 1024
 """Sums of quarters and other such fractions are exact."""
+_LEAST_GAP = 1e-15
+"""Two floats next to each other may be further apart: those above 8 are."""
 _MOST_START = 1 << 53
 """Nothing is counted up from a larger number: it may have more digits than a float."""
 
@@ -26,7 +28,7 @@ _MOST_START = 1 << 53
 class Step(NamedTuple):
     """What keeps a loop from its end, and what is to be written in its place."""
 
-    kind: Literal["halved", "missed", "reset"]
+    kind: Literal["halved", "narrowed", "missed", "reset"]
     why: str
     at: ast.stmt | ast.expr
     text: str
@@ -34,14 +36,16 @@ class Step(NamedTuple):
 
 def halved(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
     """Find a bisection whose bound may stay where it is."""
-    match loop.test:
-        case ast.Compare(left=ast.Name(id=low), ops=[ast.Lt() | ast.LtE() as op], comparators=[ast.Name(id=high)]):
-            middles = {f"({low} + {high}) // 2", f"({high} + {low}) // 2", f"{low} + ({high} - {low}) // 2"}
-            middles |= {f"int(({low} + {high}) / 2)", f"{low} + {high} >> 1"}
-        case _:
-            return
+    bounds = _bounds(loop.test)
+    if bounds is None:
+        return
+    low, high, may_be_equal = bounds
+    middles = {f"({low} + {high}) // 2", f"({high} + {low}) // 2", f"{low} + ({high} - {low}) // 2"}
+    middles |= {f"int(({low} + {high}) / 2)", f"{low} + {high} >> 1"}
+    of_fractions = {f"({low} + {high}) / 2", f"({high} + {low}) / 2", f"{low} + ({high} - {low}) / 2"}
+    of_fractions |= {f"0.5 * ({low} + {high})", f"({low} + {high}) * 0.5"}
     assigned = [one for one in inner if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
-    middle = next((one for one in assigned if unparse(one.value) in middles), None)
+    middle = next((one for one in assigned if unparse(one.value) in middles | of_fractions), None)
     if middle is None or len([one for one in assigned if getattr(one.targets[0], "id", "") in (low, high)]) != 2:
         return
     mid = unparse(middle.targets[0])
@@ -50,13 +54,18 @@ def halved(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
         return  # it may leave where the bounds are next to each other, or after so many rounds
     texts = {unparse(one): one for one in assigned}
     lows, highs = texts.get(f"{low} = {mid}"), texts.get(f"{high} = {mid}")
-    if isinstance(op, ast.Lt) and lows is not None:
+    if unparse(middle.value) in of_fractions:
+        if lows is not None and highs is not None:
+            why = f"with no number between `{low}` and `{high}` left, `{mid}` is one of them, and both may stay"
+            near = f"{high} - {low} > 1e-9 * max(1, abs({low}), abs({high}))"
+            yield Step("narrowed", why, loop.test, near)
+    elif not may_be_equal and lows is not None:
         why = f"with two values left `{mid}` is `{low}`, and `{low} = {mid}` changes nothing"
         if highs is not None:
             yield Step("halved", why, lows, f"{low} = {mid} + 1")
         elif f"{high} = {mid} - 1" in texts:
             yield Step("halved", why, middle.value, f"({low} + {high} + 1) // 2")
-    elif isinstance(op, ast.LtE) and (stays := highs or lows) is not None:
+    elif may_be_equal and (stays := highs or lows) is not None:
         why = f"with one value left `{mid}` is `{low}`, and `{unparse(stays)}` changes nothing"
         text = f"{high} = {mid} - 1" if stays is highs else f"{low} = {mid} + 1"
         yield Step("halved", why, stays, text)
@@ -108,6 +117,24 @@ def reset(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
                 if name in asked and stored.count(name) == 1:
                     text = f"{name} += {unparse(by)}"
                     yield Step("reset", f"`{name} =+ {unparse(by)}` sets `{name}` to the same in each round", one, text)
+
+
+def _bounds(test: ast.expr) -> tuple[str, str, bool] | None:
+    """Return the bounds of a bisection, and whether it goes on where they are equal: of `lo < hi`, `hi - lo > 0`."""
+    match test:
+        case ast.Compare(
+            left=ast.Name(id=low), ops=[ast.Lt() | ast.LtE() | ast.NotEq() as op], comparators=[ast.Name(id=high)]
+        ):
+            return low, high, isinstance(op, ast.LtE)
+        case ast.Compare(left=ast.Name(id=high), ops=[ast.Gt() | ast.GtE() as op], comparators=[ast.Name(id=low)]):
+            return low, high, isinstance(op, ast.GtE)
+        case ast.Compare(
+            left=ast.BinOp(left=ast.Name(id=high), op=ast.Sub(), right=ast.Name(id=low)),
+            ops=[ast.Gt()],
+            comparators=[ast.Constant(value=int() | float() as least)],
+        ) if least < _LEAST_GAP:
+            return low, high, False
+    return None
 
 
 def _asks_for_progress(test: ast.expr, bounds: set[str], counted: set[str]) -> bool:

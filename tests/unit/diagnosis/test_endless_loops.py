@@ -9,6 +9,7 @@ from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
 from jupyter_kerneldoctor.recording.model import Cell
 
 BISECT = "while lo < hi:\n    mid = (lo + hi) // 2\n    if f(mid):\n        hi = mid\n    else:\n        lo = mid"
+NEAR = "hi - lo > 1e-9 * max(1, abs(lo), abs(hi))"
 CONTINUE = "while i < len(rows):\n    if rows[i].startswith('#'):\n        continue\n    f(rows[i])\n    i += 1"
 
 
@@ -33,6 +34,9 @@ def judged(source, *before):
         (BISECT, "halved", "lo = mid + 1"),
         (BISECT.replace("hi = mid", "hi = mid - 1"), "halved", "(lo + hi + 1) // 2"),
         (BISECT.replace("lo < hi", "lo <= hi").replace("lo = mid", "lo = mid + 1"), "halved", "hi = mid - 1"),
+        (BISECT.replace("lo < hi", "hi > lo"), "halved", "lo = mid + 1"),
+        (BISECT.replace("//", "/"), "narrowed", NEAR),
+        (BISECT.replace("//", "/").replace("lo < hi", "hi - lo > 1e-18"), "narrowed", NEAR),
         ("while x != 1.0:\n    x += 0.1", "missed", "x < 1.0 - 0.1 / 2"),
         ("while t != stop:\n    t -= 0.3", "missed", "t > stop + 0.3 / 2"),
         ("while True:\n    line = p.stdout.readline()\n    if 'end' in line: break", "read", "line"),
@@ -54,6 +58,8 @@ def test_a_loop_without_an_end(source, kind, text):
     "source",
     [
         "while i < n:\n    i += 1",
+        BISECT.replace("//", "/").replace("lo < hi", "hi - lo > 1e-9"),
+        BISECT.replace("//", "/").replace("lo < hi", "lo < hi and rounds < 99"),
         "while i < n:\n    i = step(i)",
         "while i < n:\n    for i in range(i + 9): f(i)",
         "while i < n:\n    if f(i): break",

@@ -16,6 +16,7 @@ _TITLES = {
     "same": "Change in each round what the loop's end depends on, or leave it: each round is the same",
     "skipped": "Take the step before continue, too",
     "halved": "Leave out the value that was tried: a bisection has to get shorter",
+    "narrowed": "Stop where the bounds are close: between two fractions there is not always another one",
     "missed": "Ask with < or >, half a step before: sums of fractions are seldom equal to anything",
     "reset": "Count on with +=",
     "polled": "Give the loop that waits an end of its own",
