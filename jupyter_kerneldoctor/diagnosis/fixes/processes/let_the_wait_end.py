@@ -15,6 +15,7 @@ from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 
 _TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")
 _LOCK = re.compile(r"with\s+([\w.]+)|(?<![\w.])([\w.]+)\.acquire")
+_JOINS = re.compile(r"for (\w+) in ([\w.]+):\s*\1\.join\(")
 _POOL = re.compile(r"(?:^|\.)(?:Pool|ProcessPoolExecutor)$")
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "map_async", "apply_async", "submit"})
 _FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
@@ -53,7 +54,7 @@ class LetTheWaitEnd(Fix):
             inner=IN_JOIN,
             waits_in="do_wait",
             processes=[child_state(900, *_FEEDS, waits_in=_FUTEX)],
-            says="q.get() for _ in processes]  # first",
+            says="q.get() for _ in ps]  # first, in place of what reads it later\nfor p in ps:",
         ),
         _hangs(
             "there.send(rows)",
@@ -151,7 +152,9 @@ def _of_stacks(still: StuckCell) -> _Order | None:
     if still.waits_for_what_nobody_reads:
         why = f"A process does not end before all that it put into its queue was read, and {line} does not read it."
         reads = next(iter(re.findall(r"(?<![\w.])([\w.]+)\.get\(\)", _texts(still))), "queue")
-        snippet = f"results = [{reads}.get() for _ in processes]  # first\nfor one in processes:\n    one.join()"
+        one, processes = next(iter(_JOINS.findall(_texts(still))), ("one", "processes"))
+        first = f"results = [{reads}.get() for _ in {processes}]  # first, in place of what reads it later"
+        snippet = f"{first}\nfor {one} in {processes}:\n    {one}.join()"
         return _Order("Read the queue before you join its processes", why, snippet)
     if ("queue.py", "put") in called:
         why = f"There is no more room in the queue (`maxsize`) at {line}, and no thread takes anything out."
