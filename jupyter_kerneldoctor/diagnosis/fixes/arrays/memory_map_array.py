@@ -2,6 +2,7 @@ import ast
 
 from ...code.calls import last_name
 from ...code.origins import Origins
+from ...edits import Changes, set_argument
 from ...fix import Call, Case, Death, Family, Scope, SetArgument
 from ...frameworks.numpy import GATHERERS
 
@@ -23,21 +24,26 @@ _WRITE = ("numpy.save", "numpy.savez", "numpy.lib.format.open_memmap")
 class MemoryMapArray(SetArgument):
     """Leave the array in its file, and read only the parts that are used.
 
-    What it does: `np.load(path)` copies the whole file into memory. With `mmap_mode="c"` the array stays in the file:
-    only the rows that are used are read, and Linux drops them again when memory is short.
+    What it does: `np.load(path)` copies the whole file into memory. With `mmap_mode` the array stays in the file: only
+    the rows that are used are read, and Linux drops them again when memory is short. "c" lets the cells write into the
+    array; Linux promises memory for that, though, and for a file that may be larger than the machine it is "r".
 
     When it is offered: Memory ran out on a line that loads a `.npy` file whole. Not for `.npz` files and pickled
     objects, which cannot be mapped, and not where the cells write into the array.
 
-    What it costs: What is written into the array takes memory, and does not reach the file. `X * 2` is a whole array
+    What it costs: With "c", what is written into the array takes memory, and does not reach the file; with "r" it
+    raises an error. `X * 2` is a whole array
     again: work on slices. A row's first use waits for the disk.
     """
 
     id, title, causes = "memory-map-array", "Leave the array in its file: mmap_mode", (Family.MEMORY,)
     functions, argument, position, value = ("numpy.load",), "mmap_mode", 1, '"c"'
-    why = 'copies the whole file into memory. With `mmap_mode="c"` only the rows that are used are read.'
+    why = "copies the whole file into memory. Left in its file, only the rows that are used are read."
 
-    FIRES = [Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"c\")")]
+    FIRES = [
+        Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"c\")"),
+        Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"r\")", groups=[]),
+    ]
     SILENT = [
         *(
             Case("import numpy as np", f"X = np.load('a.npy')\n{used}", line=1)
@@ -53,6 +59,11 @@ class MemoryMapArray(SetArgument):
         Case("import numpy as np\ndef read(p): return np.load(p)", "X = np.array([read(p) for p in paths])"),
         Case("import numpy as np", "X = np.load('small.npy')\nbig = [0] * 10**10", line=2),
     ]
+
+    def change(self, call: Call, death: Death) -> Changes:
+        """Map it for reading only where the file may be larger than what Linux promises at once (proc(5))."""
+        edits = super().change(call, death)
+        return edits if death.memory.has_group_limit or not edits else set_argument(call, self.argument, '"r"')
 
     def saves(self, call: Call, death: Death) -> int | None:
         """Count all that was missing; nothing for what cannot be mapped or is written to."""
