@@ -1,5 +1,6 @@
 """Takes one sample from all meters, and decides when to take the next: soon while memory moves, else later."""
 
+import time
 from typing import Any
 
 from ..recording.samples import Sample, has_moved
@@ -15,6 +16,9 @@ LONG_IDLE_S = 5.0
 
 _SAMPLES_TO_LIMIT = 20
 """While memory moves: so many before the nearest limit could be reached, and not more often than they are needed."""
+
+_LOOKS_FOR_THE_SIGNAL = 5
+_BETWEEN_LOOKS_S = 0.002
 
 _SLOWER = 1.5
 _SLOWER_IDLE = 3.0
@@ -49,7 +53,7 @@ class Sampler:
         The counter rises when Linux chooses the process to kill. A big one may take a while from then to its end.
         """
         groups, rss = self.cgroup.snapshot(), self._process.rss_bytes()
-        if rss is None or (_oom_kills(groups) > _oom_kills(self.groups) and self._process.is_being_killed()):
+        if rss is None or (_oom_kills(groups) > _oom_kills(self.groups) and self._is_chosen()):
             return None
         self.groups = groups
         return Sample(
@@ -59,6 +63,14 @@ class Sampler:
             available_bytes=self._host.available_bytes(),
             oom_kills=groups[0]["oom_kills"] if groups else None,
         )
+
+    def _is_chosen(self) -> bool:
+        """Return whether it was the kernel. Linux counts first, and then sends the signal (mm/oom_kill.c)."""
+        for _ in range(_LOOKS_FOR_THE_SIGNAL):
+            if self._process.is_being_killed():
+                return True
+            time.sleep(_BETWEEN_LOOKS_S)
+        return False
 
     def wait_s(self, sample: Sample | None, *, busy: bool, headroom_bytes: int | None = None) -> float:
         """Return the time to the next sample.

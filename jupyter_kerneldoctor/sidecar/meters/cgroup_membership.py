@@ -35,7 +35,7 @@ class Membership:
         """Whether the process is in other groups than at the last call.
 
         A process that ends leaves its groups of version 1 for their root, and until it is waited for that is what is
-        read: that is no move.
+        read: that is no move, also where it is waited for right after that.
         """
         seen = self._file.read()
         if seen != self._seen and is_exiting(self._stat.read()):

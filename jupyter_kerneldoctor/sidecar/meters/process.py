@@ -30,8 +30,7 @@ class ProcessMeter:
 
     def is_being_killed(self) -> bool:
         """Whether a SIGKILL waits to be taken (ShdPnd and SigPnd in proc_pid_status(5), hexadecimal), or was taken."""
-        stat = self._stat.read()
-        if not stat or is_exiting(stat):
+        if is_exiting(self._stat.read()):
             return True
         status = self._status.read()
         pending = [line.split()[1] for line in status.splitlines() if line.startswith((b"ShdPnd:", b"SigPnd:"))]

@@ -85,9 +85,12 @@ def link_target(path: str) -> str | None:
 
 
 def is_exiting(stat: bytes) -> bool:
-    """Return whether a process has begun to exit, by its /proc/PID/stat (proc_pid_stat(5)); zombies have."""
+    """Return whether a process has begun to exit, by its /proc/PID/stat (proc_pid_stat(5)).
+
+    Zombies have, and so has one that was waited for: of that nothing can be read.
+    """
     fields = stat[stat.rfind(b")") + 1 :].split()
-    return len(fields) > 6 and bool(int(fields[6]) & _PF_EXITING)
+    return not stat or (len(fields) > 6 and bool(int(fields[6]) & _PF_EXITING))
 
 
 def list_directory(directory: str) -> list[str]:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GIB = 1 << 30
+RUNNING = "42 (python3 (x)) S 1 42 42 0 -1 4194304 0"
+EXITING = "42 (python3 (x)) Z 1 42 42 0 -1 4194308 0"
+"""The flags of proc_pid_stat(5) with PF_EXITING."""
 
 
 class Tree:
@@ -21,6 +24,7 @@ class Tree:
         self.root = root
         (root / "proc/42").mkdir(parents=True)
         (root / "proc/42/cgroup").write_text(membership)
+        (root / "proc/42/stat").write_text(RUNNING)
         lines = [mount.format(sys=root / "sys") for mount in mounts]
         (root / "proc/self").mkdir()
         (root / "proc/self/mountinfo").write_text("\n".join(["22 1 8:1 / / rw - ext4 /dev/sda1 rw", *lines, ""]))
@@ -135,19 +139,15 @@ def test_a_process_that_is_moved_is_followed(tmp_path: Path) -> None:
     assert [limit["bytes"] for limit in meter.limits()] == [2 * GIB]
 
 
-EXITING = "42 (python3 (x)) Z 1 42 42 0 -1 4194308 0"
-"""The flags of proc_pid_stat(5) with PF_EXITING."""
-
-
-def test_a_process_that_ends_leaves_no_group(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stat", [EXITING, ""], ids=["zombie", "waited for"])
+def test_a_process_that_ends_leaves_no_group(tmp_path: Path, stat: str) -> None:
     """Version 1 shows its root for a process that waits for its parent."""
     tree = Tree(tmp_path, "4:memory:/a\n0::/\n", [V1_MOUNT])
     tree.group("memory", memory__limit_in_bytes=9223372036854771712, memory__usage_in_bytes=5)
     tree.group("memory/a", memory__limit_in_bytes=GIB, memory__usage_in_bytes=5)
-    (tmp_path / "proc/42/stat").write_text("42 (python3 (x)) S 1 42 42 0 -1 4194304 0")
     meter = tree.meter()
     (tmp_path / "proc/42/cgroup").write_text("4:memory:/\n0::/\n")
-    (tmp_path / "proc/42/stat").write_text(EXITING)
+    (tmp_path / "proc/42/stat").write_text(stat)
 
     assert not tree.meter().levels, "nothing is known of one that is first seen as it ends"
     assert not meter.refresh()

@@ -32,3 +32,16 @@ def test_far_from_any_limit_the_first_second_of_a_cell_is_dense_and_the_rest_is_
 
 def test_an_idle_kernel_whose_memory_rests_is_left_alone():
     assert waits([Sample(number, GIB) for number in range(80)], busy=False)[-1] == LONG_IDLE_S
+
+
+def test_a_kill_that_is_counted_before_the_signal_is_sent_is_the_kernels():
+    """As it happens on a busy machine: Linux counts, another process runs, then the signal comes."""
+    sampler, looks = Sampler(os.getpid()), iter([False, False, True])
+    counts = iter([[{"oom_kills": 0}], [{"oom_kills": 1}]])
+    sampler.cgroup.snapshot = lambda: next(counts)
+    sampler.cgroup.nearest_in_use_bytes = lambda groups: None
+    sampler._process.is_being_killed = lambda: next(looks)
+
+    assert sampler.sample(1.0) is not None
+    assert sampler.sample(1.1) is None
+    assert sampler.groups == [{"oom_kills": 0}], "what stood before the kill is what the end is compared with"

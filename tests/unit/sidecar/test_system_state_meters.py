@@ -165,6 +165,7 @@ def test_the_nearest_limit_of_processes_counts(tmp_path: Path) -> None:
     (tmp_path / "proc/42").mkdir(parents=True)
     (tmp_path / "proc/self").mkdir()
     (tmp_path / "proc/42/cgroup").write_text("8:pids:/job/step\n0::/\n")
+    (tmp_path / "proc/42/stat").write_text("42 (python3) S 1 42 42 0 -1 4194304 0")
     mount = f"30 22 0:26 / {tmp_path}/pids rw shared:9 - cgroup cgroup rw,pids\n"
     (tmp_path / "proc/self/mountinfo").write_text(mount)
     for path, current, most in (("job/step", "7", "max"), ("job", "31", "64"), ("", "400", "1000")):
