@@ -201,11 +201,12 @@ def test_it_is_given_up_when_it_happens_again_and_again(watch: Callable[..., Wat
     os.kill(first, signal.SIGKILL)
     assert one.link.reconnect(one.cells)
     one.link.respawn(open_pidfd(one.process.pid))
-    os.kill(one.recorded(lambda found: found.sidecar.pid != first).sidecar.pid, signal.SIGKILL)
+    second = one.recorded(lambda found: found.sidecar.pid != first).sidecar.pid
+    os.kill(second, signal.SIGKILL)
     assert one.link.reconnect(one.cells)
     one.link.respawn(open_pidfd(one.process.pid))
 
-    alone = one.recorded(lambda found: found.recorder_alive).sidecar.pid
+    alone = one.recorded(lambda found: found.sidecar.pid not in (first, second)).sidecar.pid
 
     assert b"--shared" not in Path(f"/proc/{alone}/cmdline").read_bytes().split(b"\0")
     assert not one.link.reconnect(one.cells)
