@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 PACKAGES = {
     "sklearn": "scikit-learn",
+    "PIL": "pillow",
     "bs4": "beautifulsoup4",
     "cv2": "opencv-python-headless",
     "skimage": "scikit-image",
