@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import is_made_by, not_seen
+from .conditions import is_made_by, is_written, not_seen
 from .way import LesserWay
 
 
@@ -25,7 +25,29 @@ def _makes_a_product(call: Call, death: Death) -> bool | Mapping[str, str]:
     return {"a0": "A", "a1": "B"} if is_kron else False
 
 
+_SQUARE = ("BFGS", "SLSQP", "Powell", "COBYLA", "trust-constr", "trust-exact", "dogleg")
+
+
+def _keeps_a_square(call: Call, _death: Death) -> bool:
+    """Whether a minimizer keeps a matrix with a row for each variable, as the one that is taken without bounds does."""
+    method, first = call.argument("method", 3), ("bounds", 7)
+    if method is None:
+        return call.name != "scipy.optimize.minimize" or call.argument(*first) is None
+    return any(is_written(method, one) for one in _SQUARE)
+
+
 WAYS = (
+    LesserWay(
+        tuple(f"scipy.optimize.{name}" for name in ("minimize", "fmin_bfgs", "fmin_slsqp", "fmin_powell")),
+        "Keep no square matrix of the variables: method='L-BFGS-B'",
+        "keeps a matrix with a row and a column for each variable.",
+        "from scipy.optimize import minimize\n\n"
+        "{to} = minimize({a0}, {a1}, method='L-BFGS-B')  # with your other arguments; keeps ten vectors\n"
+        "# it has no constraints; method='CG' is another without a matrix",
+        Case("from scipy.optimize import minimize", "found = minimize(loss, start, jac=True)"),
+        _keeps_a_square,
+        silent=("found = minimize(loss, start, method='CG')", "found = minimize(loss, start, bounds=limits)"),
+    ),
     LesserWay(
         ("scipy.interpolate.RBFInterpolator", "scipy.interpolate.Rbf"),
         "Let each point see its nearest only: neighbors=50",
