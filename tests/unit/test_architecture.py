@@ -89,6 +89,7 @@ LAYERS = (
         "environments",
         "facts",
         "heap_gaps",
+        "joined_tables",
         "place",
         "unrolled",
         "unused_objects",

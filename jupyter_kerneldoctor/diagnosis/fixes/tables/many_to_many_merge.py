@@ -14,11 +14,8 @@ from ...frameworks.pandas import (
     may_hold_nulls,
     merge_of,
 )
+from ...joined_tables import has_outgrown
 
-_OUTGROWN = 3
-"""A result this much larger than both tables is no plain join."""
-_KERNEL_BYTES = 64 * MIB
-"""A kernel that has imported pandas takes more, before there is any table."""
 _LARGE = Namespace(-11.0, 1, (NamedObject("a", "pandas.DataFrame", 900 * MIB),))
 
 
@@ -120,7 +117,7 @@ class ManyToManyMerge(Fix):
                 continue
             if has_one_value(merge, call.scope, death.code):
                 continue  # each row is meant to meet each: `cross-join-in-parts`
-            if missing < _OUTGROWN * _tables_bytes(call, death):
+            if not has_outgrown((merge.left, merge.right), call.scope, death):
                 continue
             is_refused = (death.refused_bytes or 0) == missing
             did = "needed more than" if death.memory.ran_out else "took"  # a kill cut it off
@@ -215,15 +212,3 @@ def _of_one_table(call: Call, table: str, missing: int, took: str) -> Proposal:
         f"gap = {table}.groupby('key')['time'].diff()  # or neighbours: diff and shift"
     )
     return Proposal((), why, missing, "Filter before the table is merged with itself", snippet)
-
-
-def _tables_bytes(call: Call, death: Death) -> int:
-    """Return what the tables take; where that is not known, no more than the variables took, or all that was in use."""
-    merge = merge_of(call, death.code)
-    sides = [] if merge is None else [death.values.of(one, call.scope) for one in (merge.left, merge.right)]
-    known = [one.bytes for one in sides if one is not None and one.bytes is not None]
-    if len(known) == 2:
-        return sum(known)
-    before = max(0, (death.memory.before_bytes or 0) - _KERNEL_BYTES)
-    look = next(iter(death.recording.namespaces[-1:]), None)
-    return before if look is None or not look.complete else min(before, sum(one.bytes or 0 for one in look.objects))
