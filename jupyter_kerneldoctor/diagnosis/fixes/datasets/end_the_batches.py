@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...calls import nodes_at
 from ...code.calls import last_name
 from ...code.origins import Origins, all_origins
 from ...code.trees import walk
@@ -65,6 +66,12 @@ class EndTheBatches(Fix):
             _KEEP.format("source.flow(X, y, batch_size=32)"),
             says=("batches = source.flow(X, y, batch_size=32)", "islice(batches, len(batches))"),
         ),
+        Case(
+            "import tensorflow as tf\ndef load(x, n):\n    ds = tf.data.Dataset.from_tensor_slices(x)\n"
+            "    return ds.repeat().batch(n)",
+            "p = model.predict(load(x, 32), verbose=0)",
+            says=("model.predict(load(x, 32), verbose=0, steps=n)", "asks for all of it"),
+        ),
         Case(_OWN, "for i, x in enumerate(rows()):\n    kept.append(x)", says=("islice(rows(), 100)",)),
     ]
     SILENT = [
@@ -74,6 +81,10 @@ class EndTheBatches(Fix):
         Case("import tensorflow as tf\nds = tf.data.Dataset.range(9).repeat(2)", "for x in ds: kept.append(x)"),
         Case("import tensorflow as tf\nds = tf.data.Dataset.range(9).repeat().take(9)", "for x in ds: kept.append(x)"),
         Case(_OWN + "\n            if stop: return", "for x in rows(): kept.append(x)"),
+        Case(
+            "import tensorflow as tf\nds = tf.data.Dataset.range(9).repeat().batch(3)",
+            "p = model.predict(ds, steps=3)",
+        ),
         Case(_GEN, "big = [0] * 10**10\n" + _KEEP.format("gen"), line=1),
         Case(  # also a list of batches is given to it, which has no more
             _GEN + "\ndef collect(batches):\n    return [x for x, y in batches]\nfew = collect(read())",
@@ -85,6 +96,7 @@ class EndTheBatches(Fix):
     ]
 
     def propose(self, death: Death) -> Proposals:
+        yield from _predicted(death)
         for one in _endless(death) if death.memory.grew_here else ():
             scope, given = one.scope, one.scope.segment(one.given)
             ends = "has no end" if one.snippet is _SOME else "begins again after its last batch"
@@ -98,6 +110,23 @@ class EndTheBatches(Fix):
                 why += f" {quote(f'len({given})')} batches are each row once."
                 yield Proposal(edits, why, death.memory.missing_bytes)
             return
+
+
+def _predicted(death: Death) -> Proposals:
+    """Tell of a prediction for a pipeline that repeats without end, which Keras goes through to its end."""
+    for node, scope in nodes_at(death, ast.Call):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="predict"), args=[given, *_], keywords=words):
+                is_counted = any(word.arg in ("steps", None) for word in words)
+                if is_counted or not _without_end(given, scope, death) or not death.code.imports("tensorflow"):
+                    continue
+                text, data = scope.segment(node), quote(scope.segment(given))
+                why = f"{data} begins again after its last batch, and {quote(text)} asks for all of it."
+                title = "Say how many batches to predict: the data set repeats without end"
+                snippet = f"n = len(x) // batch_size + 1  # x: what {data.strip('`')} is made of\n{text[:-1]}, steps=n)"
+                snippet += "\n# or make it without .repeat() for predictions: that is for training only"
+                yield Proposal((), why, death.memory.missing_bytes, title, snippet)
+                return
 
 
 class _Endless(NamedTuple):
@@ -137,9 +166,9 @@ def _without_end(given: ast.expr, scope: Scope, death: Death) -> str | None:
         outer = [one for one in function.body if isinstance(one, ast.While)]
         forever = [one for one in outer if isinstance(one.test, ast.Constant) and one.test.value]
         inside = [part for one in forever for part in walk(one)]
-        yields = any(isinstance(one, ast.Yield) for one in inside)
-        ends = any(isinstance(one, ast.Call) and last_name(one.func) in _MAY_END for one in inside)
-        return _SOME if yields and not ends and not any(isinstance(one, _LEAVES) for one in inside) else None
+        if any(isinstance(one, ast.Yield) for one in inside):
+            ends = any(isinstance(one, ast.Call) and last_name(one.func) in _MAY_END for one in inside)
+            return _SOME if not ends and not any(isinstance(one, _LEAVES) for one in inside) else None
     made = [one.node for one in all_origins(given, scope, code)]
     for one in made:
         match one:
