@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..code.calls import last_name
 from ..code.notebook import Call, Notebook
 from ..code.origins import all_origins
 from ..code.scopes import Scope
@@ -153,6 +154,14 @@ def may_hold_nulls(table: ast.expr, scope: Scope, code: Notebook) -> bool:
                 case ast.keyword(arg="errors", value=ast.Constant(value="coerce")):
                     return True
     return False
+
+
+def has_parts_of_texts(merge: Merge, scope: Scope, code: Notebook) -> bool:
+    """Whether the keys of both tables come out of `explode`: the words of a text, the items of a list."""
+    sides = (all_origins(one, scope, code, parts=True) for one in (merge.left, merge.right))
+    return not merge.is_list and all(
+        any(isinstance(one.node, ast.Call) and last_name(one.node.func) == "explode" for one in made) for made in sides
+    )
 
 
 def compared_later(call: Call) -> str | None:

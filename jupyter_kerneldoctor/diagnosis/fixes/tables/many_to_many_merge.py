@@ -10,6 +10,7 @@ from ...frameworks.pandas import (
     added_up_by,
     compared_later,
     has_one_value,
+    has_parts_of_texts,
     is_limited_later,
     may_hold_nulls,
     merge_of,
@@ -96,6 +97,12 @@ class ManyToManyMerge(Fix):
             "pairs = ev.merge(ev, on='session', suffixes=('_a', '_b'))",
             says=("Filter before", "merge_asof"),
         ),
+        Case(
+            "import pandas as pd\ndef words(t):\n    return t.assign(w=t['name'].str.split()).explode('w')",
+            "pairs = words(pd.DataFrame(a)).merge(words(pd.DataFrame(b)), on='w')\nn = pairs.groupby('id').size()",
+            line=1,
+            says=("right['w'].value_counts()", "counts < 100", "16,000,000"),
+        ),
     ]
     SILENT = [
         Case("import pandas as pd", "out = pd.merge(a, b, on='k', validate='one_to_one')"),
@@ -126,6 +133,9 @@ class ManyToManyMerge(Fix):
             if right == call.scope.segment(merge.left):
                 yield _of_one_table(call, right, missing, took)
                 continue
+            if has_parts_of_texts(merge, call.scope, death.code):
+                yield _without_common_keys(call, merge, missing, took)
+                continue
             if (other := compared_later(call)) is not None:
                 yield _joined_by_both(call, merge.key, other, missing, took)
                 continue
@@ -150,6 +160,23 @@ class ManyToManyMerge(Fix):
                 missing // 2 if nulls else missing,  # missing keys match each other, too
                 snippet=f"# how often does a key repeat?\nprint({table}[{keys}].value_counts().head())",
             )
+
+
+def _without_common_keys(call: Call, merge: Merge, missing: int, took: str) -> Proposal:
+    """Say how the keys are left out that stand in most rows, where these are words of a text or items of a list."""
+    why = (
+        f"{quote(call.text)} pairs each row with every row of the same key; the result {took}. Its keys come out of "
+        "`explode`: a few common ones stand in most rows and make nearly all of the pairs. A word in 4,000 rows of "
+        "both tables makes 16,000,000. The rare ones say more of what belongs together."
+    )
+    left, right = call.scope.segment(merge.left), call.scope.segment(merge.right)
+    snippet = (
+        f"left, right = {left}, {right}\ncounts = right[{merge.key}].value_counts()\n"
+        "print(counts.head(10))  # the keys that most rows share\nrare = counts[counts < 100].index\n"
+        f"left, right = left[left[{merge.key}].isin(rare)], right[right[{merge.key}].isin(rare)]\n"
+        f"pairs = left.merge(right, on={merge.key})"
+    )
+    return Proposal((), why, missing, "Leave out the most frequent keys before the merge", snippet)
 
 
 def _joined_by_both(call: Call, key: str, other: str, missing: int, took: str) -> Proposal:
