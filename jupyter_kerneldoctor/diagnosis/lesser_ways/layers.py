@@ -20,6 +20,17 @@ def _of_each_layer(call: Call, _death: Death) -> bool:
 
 WAYS = (
     LesserWay(
+        (".resize_token_embeddings",),
+        "Make no token of each id: an embedding of its own, or some thousand buckets",
+        "makes a row of weights for each new token, and training keeps three more numbers of each weight.",
+        "row = zlib.crc32(name.encode()) % 50_000  # a bucket for each id, shared by some; import zlib\n"
+        "ids = nn.Embedding(50_000, 64)  # an embedding of its own, narrower than that of the words\n"
+        "# or tokens for the frequent ids only, and one <other> for the rest: Counter(names).most_common(20_000)",
+        Case("import transformers\nmodel = transformers.AutoModel.from_config(c)", "model.resize_token_embeddings(n)"),
+        is_method_of("transformers"),
+        silent=("model.resize(n)",),
+    ),
+    LesserWay(
         ("torch.tril", "torch.triu"),
         "One mask for all layers, or none: is_causal=True",
         "makes a number of four bytes for each pair of positions, in each layer or head that is made.",
