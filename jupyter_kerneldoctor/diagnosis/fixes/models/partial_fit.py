@@ -70,9 +70,7 @@ class PartialFit(Fix):
                     f"{quote(used.text)} works on all rows at once, as `lbfgs` does. Other solvers take some at a time."
                 )
                 model = made.name.rpartition(".")[2]
-                snippet = (
-                    f"{model}(solver='adam', batch_size=500)  # with your other arguments: keeps what 500 rows need\n"
-                )
+                snippet = f"{model}(solver='adam', batch_size=500)  # with your other arguments\n"
                 snippet += "# or with fewer rows, or smaller hidden_layer_sizes, where it has to be lbfgs"
                 title = "Learn from some rows at a time: solver='adam'"
                 yield Proposal((), why, death.memory.missing_bytes, title, snippet)
