@@ -11,15 +11,20 @@ from .way import LesserWay, Test, names
 
 _SMALL = ("load", "save", "savez", "seed", "copyto", "imwrite", "imshow", "default_rng", "set_printoptions", "memmap")
 """Functions that make no array of their own, or leave it in its file."""
+_OF_FUNCTIONS = ("scipy.optimize.", "scipy.integrate.")
+"""What is given a function, and numbers that belong together: no rows."""
 _LONGEST = 100
 
 
 def _of_data(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Give the call on a part of its first array, where that has a name and all else can stay as it is."""
+    if call.name.rpartition(".")[2] in _SMALL or call.name.startswith(_OF_FUNCTIONS):
+        return False
     named = (one for one in call.node.args if isinstance(one, ast.Name | ast.Attribute | ast.Subscript))
     made = (one for one in call.node.args[:1] if isinstance(one, ast.Call))
-    data = next((one for one in (*named, *made) if death.code.qualified(one, call.scope) is None), None)
-    if data is None or call.name.rpartition(".")[2] in _SMALL:
+    arrays = (one for one in (*named, *made) if death.code.definition(one, call.scope) is None)
+    data = next((one for one in arrays if death.code.qualified(one, call.scope) is None), None)
+    if data is None:
         return False
     text, function = call.scope.segment(data), call.scope.segment(call.node.func)
     given = ["part" if one is data else call.scope.segment(one) for one in call.node.args]

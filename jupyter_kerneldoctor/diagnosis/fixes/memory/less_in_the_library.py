@@ -23,10 +23,18 @@ class LessInTheLibrary(Fix):
         }
     )
 
-    FIRES = examples(LIBRARIES)
+    FIRES = [
+        *examples(LIBRARIES),
+        Case(
+            "import numpy as np\ndef spread(row): return row.max() - row.min()",
+            "r = np.apply_along_axis(spread, 1, x)",
+            says=("np.array_split(x, 100)", "np.apply_along_axis(spread, 1, part)"),
+        ),
+    ]
     SILENT = [
         Case("import numpy as np\nx = np.ones(9)", "y = np.fliplr(x)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np", "np.random.seed(0)"),
+        Case("from scipy.optimize import curve_fit\ndef f(t, a): return a * t", "fit, _ = curve_fit(f, t, x)"),
         Case(  # what is kept is too much, not what is worked on
             "import numpy as np\nrows = []",
             "while True:\n    rows.append(np.fliplr(x))",
