@@ -24,6 +24,8 @@ class Layout(NamedTuple):
     """In PyCodeObject: how many code units of two bytes it has."""
     code_start: int
     """In PyCodeObject: the first of them."""
+    code_copies: int | None
+    """In PyCodeObject: the array of their copies, one for each thread (3.14 and later without the GIL)."""
     code_file: int
     code_name: int
     code_lines: int

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _TAGS = 7
+_OBJECT_BYTES = 40
+"""An object's head and its length: 24 bytes, in builds without the GIL 40."""
+_HASH_AND_STATE_BYTES = 16
+"""What follows the length of a str."""
 _HEADER_BYTES = 96
 _CODE_BYTES = 256
 _THREAD_BYTES = 1024
@@ -73,11 +77,11 @@ def _available(memory: Memory, address: int, size: int) -> bytes:
 
 def _objects(memory: Memory) -> dict[str, Any]:
     examples: list[object] = [b"example", "example", _objects.__code__, types, _objects]
-    types_ = [_where(memory.read(id(example), 32), id(type(example))) for example in examples]
+    types_ = [_where(memory.read(id(example), _OBJECT_BYTES), id(type(example))) for example in examples]
     contents = [b"an example", b"another that is longer", bytes(range(7, 130))]
     return {
         "type_": _one("PyObject", types_),
-        "bytes_length": _one("PyBytesObject", [_where(memory.read(id(b), 32), len(b)) for b in contents]),
+        "bytes_length": _one("PyBytesObject", [_where(memory.read(id(b), _OBJECT_BYTES), len(b)) for b in contents]),
         "bytes_data": _one("PyBytesObject", [{memory.read(id(b), 256).find(b)} - {-1} for b in contents]),
     }
 
@@ -102,11 +106,18 @@ def _codes(memory: Memory) -> dict[str, Any]:
     return {
         "code_units": _one("co_code", [_where(data, len(code.co_code) // 2) for code, data in seen]),
         "code_start": types.CodeType.__basicsize__,
+        "code_copies": min(set.intersection(*(_copies(memory, code, data) for code, data in seen)), default=None),
         "code_file": _one("co_filename", [_where(data, id(code.co_filename)) for code, data in seen]),
         "code_name": _one("co_name", [_where(data, id(code.co_name)) for code, data in seen]),
         "code_lines": _one("co_linetable", [_where(data, id(code.co_linetable)) for code, data in seen]),
         "code_first_line": _one("co_firstlineno", [_where(data, code.co_firstlineno, 4) for code, data in seen]),
     }
+
+
+def _copies(memory: Memory, code: types.CodeType, data: bytes) -> set[int]:
+    """Return where a code object refers to an array of copies: its length, then the code object's own instructions."""
+    start = id(code) + types.CodeType.__basicsize__
+    return {at for at in range(0, len(data) - 7, 8) if word_at(_available(memory, word_at(data, at), 16), 8) == start}
 
 
 _TEXTS = {
@@ -123,10 +134,12 @@ def _strings(memory: Memory) -> dict[str, Any]:
     samples = {kind: [*texts, *("-".join(texts[:n]) for n in (2, 3))] for kind, texts in _TEXTS.items()}
     heads = {kind: [memory.read(id(text), _HEADER_BYTES) for text in texts] for kind, texts in samples.items()}
     lengths = [
-        _where(head[:40], len(text)) for kind in samples for text, head in zip(samples[kind], heads[kind], strict=True)
+        _where(head[:_OBJECT_BYTES], len(text))
+        for kind in samples
+        for text, head in zip(samples[kind], heads[kind], strict=True)
     ]
     length = _one("PyUnicodeObject", lengths)
-    for at in range(length + 8, 40, 4):
+    for at in range(length + 8, length + 8 + _HASH_AND_STATE_BYTES, 4):
         states = {
             kind: [int.from_bytes(head[at : at + 4], "little") for head in found] for kind, found in heads.items()
         }

@@ -7,6 +7,7 @@ missing then; a frame that was never there is not invented.
 
 from __future__ import annotations
 
+import struct
 import time
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -219,10 +220,23 @@ class StackReader:
     def _frame(self, instruction: int, address: int, code: _Code) -> RawFrame:
         start = address + self._layout.code_start
         # Of a frame that has only just been made the instruction is the one before the first.
-        offset = max(0, instruction - start)
         if not start - 2 <= instruction < start + 2 * code.units:
-            raise UnreadableError
+            start = self._copy(address, instruction, 2 * code.units)
+        offset = max(0, instruction - start)
         return RawFrame(code.file, line_at(code.lines, code.first_line, offset), code.function)
+
+    def _copy(self, code: int, instruction: int, size: int) -> int:
+        """Where the copy of the code begins that has this instruction: without the GIL each thread may run its own."""
+        if self._layout.code_copies is None:
+            raise UnreadableError
+        copies = self._memory.word(code + self._layout.code_copies)
+        count = self._memory.word(copies)
+        if count > MOST_THREADS:
+            raise UnreadableError
+        for (start,) in struct.iter_unpack("=Q", self._memory.read(copies + 8, 8 * count)):
+            if start <= instruction < start + size:
+                return int(start)
+        raise UnreadableError
 
     def _str(self, address: int) -> str:
         layout = self._layout
