@@ -55,7 +55,7 @@ def notebook() -> str | None:
 def started_by() -> str | None:
     """Return the name of the program that started this kernel: "papermill", "run_all.py"; None where unknown."""
     words = [os.fsdecode(word) for word in _of_parent("cmdline")]
-    is_python = len(words) > 2 and re.fullmatch(r"python[\d.]*", Path(words[0]).name)
+    is_python = len(words) > 2 and re.fullmatch(r"python[\d.]*t?", Path(words[0]).name)
     if is_python and words[1] == "-m":
         return "another kernel" if words[2] == "ipykernel_launcher" else words[2]
     script = is_python and not words[1].startswith("-")

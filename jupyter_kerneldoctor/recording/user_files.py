@@ -5,7 +5,7 @@ from functools import lru_cache
 
 _CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-\d+-\w+>|^<timed exec>$")
 _LIBRARY = re.compile(
-    r"^<|[/\\](?:(?:site|dist)-packages|lib\d*[/\\]python\d[\d.]*|python\d+\.zip|jupyter_kerneldoctor)[/\\]"
+    r"^<|[/\\](?:(?:site|dist)-packages|lib\d*[/\\]python\d[\d.]*t?|python\d+t?\.zip|jupyter_kerneldoctor)[/\\]"
 )
 
 

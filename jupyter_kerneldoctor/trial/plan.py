@@ -20,7 +20,7 @@ from .failure import failure, how_it_ended, took_s
 _LEAST_PATIENCE_S = 60.0
 _PATIENCE = 3  # times what the cells took before
 _RLIMITS = ("AS", "DATA", "STACK", "NOFILE", "CPU", "FSIZE")
-_PREFIX = re.compile(r"(/.+)/lib/python(3\.\d+)/site-packages/")
+_PREFIX = re.compile(r"(/.+)/lib/python(3\.\d+t?)/site-packages/")
 
 
 class CannotTryError(RuntimeError):

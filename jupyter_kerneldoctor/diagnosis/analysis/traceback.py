@@ -31,7 +31,7 @@ _OLD_SPELLING = {"Floating point exception": "Floating-point exception"}
 _ONE_MESSAGE = re.compile("|".join((*_MESSAGES.values(), *_OLD_SPELLING)))
 _MIXED = re.compile(rf"(?:{_ONE_MESSAGE.pattern}){{2,}}")
 """Of threads that crash at the same moment: "Segmentation faultBus error"."""
-_PLUMBING = re.compile(r"(?:lib(?:c|m|pthread|dl|python[\d.]*)|ld-linux[^/]*|linux-vdso|python[\d.]*)(?:[.-].*)?")
+_PLUMBING = re.compile(r"(?:lib(?:c|m|pthread|dl|python[\d.]*t?)|ld-linux[^/]*|linux-vdso|python[\d.]*t?)(?:[.-].*)?")
 
 _MIXED_LINES = 5  # within so many the message of a report is looked for
 _DEEP = 50  # frames; faulthandler shows a hundred of a thread

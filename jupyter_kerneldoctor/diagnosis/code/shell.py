@@ -22,7 +22,7 @@ _PARENT = re.compile(r"-?\$+(?:PPID|\{PPID\})")
 _KERNEL = "python -m ipykernel_launcher -f .local/share/jupyter/runtime/kernel.json"
 """A kernel's command line, as `pkill -f` sees it."""
 _MOST_REPEATS = 3
-_NAMED_PYTHON = re.compile(r"python[\d.]*")
+_NAMED_PYTHON = re.compile(r"python[\d.]*t?")
 _LOOKED_FOR = re.compile(
     r"\b(?:lsof|fuser)\b|\bnvidia-smi\b.{0,99}pid|\b(?:pgrep|pidof)\b[^|)`]{0,99}python|\bps\b.{0,99}\bgrep\b.{0,99}ython"
 )

@@ -33,7 +33,7 @@ class Frame:
         for place in ("site-packages", "dist-packages"):
             if place in parts[:-1]:
                 return parts[parts.index(place) + 1 :]
-        libraries = [number for number, part in enumerate(parts[:-1]) if re.fullmatch(r"python\d+(\.\d+)?", part)]
+        libraries = [number for number, part in enumerate(parts[:-1]) if re.fullmatch(r"python\d+(\.\d+t?)?", part)]
         return parts[libraries[-1] + 1 :] if libraries else ()
 
 

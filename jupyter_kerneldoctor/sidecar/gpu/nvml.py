@@ -220,7 +220,7 @@ def _bindings() -> Any:
 
     Raises NvmlUnusableError.
     """
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    version = os.path.basename(os.path.dirname(os.__file__))  # python3.14, without the GIL python3.14t
     prefix = os.path.dirname(os.path.dirname(sys.executable))
     sys.path.append(os.path.join(prefix, "lib", version, "site-packages"))
     try:

@@ -205,6 +205,7 @@ RUNS = "import subprocess\nsubprocess.run(['sh', 'run.sh'])"
         (["!fuser 8080/tcp"], []),
         (["!pkill -9 -f ipykernel"], ["all"]),
         (["!killall -9 python3.11"], ["all"]),
+        (["!killall -9 python3.14t"], ["all"]),
         (["!pkill firefox; pkill -P 17 python"], []),
         (["!kill -9 $worker; kill $(pgrep firefox)"], []),
         ([SCRIPT, RUNS], ["group"]),

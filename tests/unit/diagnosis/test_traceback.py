@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from jupyter_kerneldoctor.diagnosis.analysis.traceback import fatal_message, fitting, reports
@@ -23,14 +25,15 @@ Extension modules: zmq.backend.cython._zmq, psutil._psutil_linux (total: 2)
 """
 
 
-def test_reads_threads_frames_and_native_code():
-    (report,) = reports(REAL)
+@pytest.mark.parametrize("version", ["", "t"])
+def test_reads_threads_frames_and_native_code(version):
+    (report,) = reports(re.sub(r"python3\.\d+", rf"\g<0>{version}", REAL))
     assert [len(thread.frames) for thread in report.threads] == [2, 3]
     innermost = report.current.frames[0]
     assert (innermost.function, innermost.line, innermost.module) == ("string_at", 519, "ctypes")
     assert report.current.frames[2].line is None
     assert report.library == "_fast.cpython-314.so"
-    assert report.threads[0].frames[0].module == "ipykernel"
+    assert [frame.module for frame in report.threads[0].frames] == ["ipykernel", "threading"]
 
 
 @pytest.mark.parametrize(("signal", "fits"), [("SIGSEGV", True), (None, True), ("SIGKILL", False), ("SIGABRT", False)])

@@ -31,7 +31,7 @@ def test_the_program_and_the_notebook_it_executes(tmp_path, monkeypatch, words, 
     (tmp_path / next(word for word in words if not word.startswith("-"))).write_text("echo; read _")
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    parent = subprocess.Popen(["python3.11", *words], executable="/bin/sh", cwd=tmp_path, **pipes)
+    parent = subprocess.Popen(["python3.14t", *words], executable="/bin/sh", cwd=tmp_path, **pipes)
     try:
         assert parent.stdout.readline()  # before, it may have no command line yet
         monkeypatch.setenv("JPY_PARENT_PID", str(parent.pid))

@@ -33,6 +33,7 @@ def test_files_that_are_not_installed_are_the_users(file: str) -> None:
         "/usr/lib/python3/dist-packages/numpy/core.py",
         "/opt/conda/lib/python3.11/site-packages/pandas/io.py",
         "/usr/lib/python311.zip/json/decoder.py",
+        "/usr/lib/python3.14t/json/decoder.py",
         "C:\\Python\\Lib\\site-packages\\numpy\\core.py",
         "<frozen importlib._bootstrap>",
         "<string>",

@@ -176,14 +176,14 @@ def test_cells_of_another_user_are_not_run_as_this_one():
     assert "4711" in refused.value.help
 
 
-@pytest.mark.parametrize("changeable", ["lib/../bin/python3.11", "bin", "."])
+@pytest.mark.parametrize("changeable", ["lib/../bin/python3.14t", "bin", "."])
 def test_an_interpreter_that_others_may_change_is_not_taken_from_a_recording(tmp_path: Path, changeable: str):
     (tmp_path / "env" / "lib").mkdir(parents=True)
     (tmp_path / "env" / "bin").mkdir()
-    interpreter = tmp_path / "env" / "bin" / "python3.11"
+    interpreter = tmp_path / "env" / "bin" / "python3.14t"
     interpreter.write_text("#!/bin/sh\n")
     interpreter.chmod(0o755)
-    frame = Frame(f"{tmp_path}/env/lib/python3.11/site-packages/numpy/core.py", 1, "f")
+    frame = Frame(f"{tmp_path}/env/lib/python3.14t/site-packages/numpy/core.py", 1, "f")
     seen = replace(
         RECORDING,
         kernel=replace(RECORDING.kernel, executable=None),
