@@ -27,6 +27,8 @@ _MOST_NODES = 100
 _NODE_BYTES, _REFERENCE_BYTES = 64, 8
 _BY_THE_CLASS = 8
 """References to a class that are not those of its objects: its own, and that of the module it stands in."""
+_DEFERRED = sys.maxsize // 8
+"""CPython 3.14 without the GIL adds it to the count of a class, as _Py_REF_DEFERRED."""
 
 
 def nodes_beside(value: Any) -> tuple[list[Any], list[Any]]:
@@ -77,9 +79,18 @@ def nodes_near(first: Any, size_of: Callable[[Any], int], must_stop: Callable[[i
             references = _REFERENCE_BYTES * (len(nodes) + len(others))
             sizes.setdefault(type(node), []).append(_NODE_BYTES + references + sum(map(size_of, others)))
             waiting.extend(nodes)
-    counts = {cls: max(len(own), sys.getrefcount(cls) - _BY_THE_CLASS) for cls, own in sizes.items()}
+    counts = {cls: max(len(own), _references(cls) - _BY_THE_CLASS) for cls, own in sizes.items()}
     total = sum(sum(own) * counts[cls] // len(own) for cls, own in sizes.items())
     return Nodes(total, sum(counts.values()), tuple(map(id, sizes)))
+
+
+def _references(cls: type) -> int:
+    """Return the reference count of a class.
+
+    Without the GIL each thread counts for itself, and the count is as of the last collection of garbage.
+    """
+    count = sys.getrefcount(cls)
+    return count - _DEFERRED if count > _DEFERRED // 2 else count
 
 
 def _is_kin(cls: type, other: type) -> bool:
