@@ -38,11 +38,16 @@ class RingWriter:
     def read_from(self, source: int) -> bytes:
         """Like `os.read(source, AHEAD_BYTES)`, but at no moment are the bytes in this process only. Raises OSError."""
         places = self._next_places()
-        size = os.readv(source, places)
+        try:
+            size = os.readv(source, places)
+            data = b"".join(places)[:size]
+        finally:
+            _release(places)  # without the GIL a frame that another thread has looked at lives on for a while
         self.total += size
-        data = b"".join(places)[:size]
-        for place in self._next_places():
+        ahead = self._next_places()
+        for place in ahead:
             place[:] = bytes(len(place))
+        _release(ahead)
         self._count[0] = self.total
         return data
 
@@ -87,3 +92,8 @@ class RingReader:
 
     def _total(self) -> int:
         return int.from_bytes(os.pread(self._fd, 8, 0), sys.byteorder)
+
+
+def _release(views: list[memoryview]) -> None:
+    for view in views:
+        view.release()

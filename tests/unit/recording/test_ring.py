@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -122,6 +123,20 @@ def test_closing_frees_the_memory_though_other_threads_open_files_meanwhile() ->
         thread.join()
 
     assert not [fd for fd in Path("/proc/self/fd").iterdir() if inode(fd) in inodes]
+
+
+def test_it_is_closed_also_where_somebody_still_has_a_frame_of_its_reader(pipe: tuple[int, int]) -> None:
+    """Without the GIL a frame that another thread has looked at may live on although nobody has it any more."""
+    ring = RingWriter()
+    thread = threading.Thread(target=ring.read_from, args=(pipe[0],))
+    thread.start()
+    while (frame := sys._current_frames()[thread.ident]).f_code is not ring.read_from.__code__:
+        pass
+    os.write(pipe[1], b"text")
+    thread.join()
+
+    ring.close()
+    assert "places" in frame.f_locals
 
 
 def inode(fd: Path) -> int | None:
