@@ -79,7 +79,7 @@ torture: $(VENV)/.test
 foreign-suites: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m foreign
 
-# On Python 3.10 to 3.14: the unit tests, real deaths and stacks. What is not installed is fetched by uv, or named at the end.
+# On Python 3.10 to 3.14, and 3.14 without the GIL: the unit tests, real deaths and stacks. What is not installed is fetched by uv, or named at the end.
 test-pythons: $(VENV)/.test $(BIN)/uv
 	PYTHONPATH=tests $(BIN)/python -m versions.suite $(PYTHONS)
 

@@ -10,7 +10,7 @@ from support import requires
 if TYPE_CHECKING:
     from support.kernels import LiveKernel
 
-pytestmark = requires.linux
+pytestmark = [requires.linux, requires.gil]
 
 TRAINER = """
 import time

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from support.kernels import LiveKernel
 
-pytestmark = requires.linux
+pytestmark = [requires.linux, requires.gil]
 
 GROWS = "pile = []\nfor _ in range(150):\n    pile.append(bytearray(b'1' * 1_000_000)); time.sleep(0.003)\ndel pile"
 """To more than half of the limit. As in most cells, the GIL is given away now and then."""

@@ -1,4 +1,7 @@
-"""`python -m versions.suite [3.13 ...]`: the unit tests, and some real deaths and stacks, on each Python."""
+"""`python -m versions.suite [3.13 ...]`: the unit tests, and some real deaths and stacks, on each Python.
+
+"3.14t" is 3.14 without the GIL. uv finds it where its directory of commands is in PATH.
+"""
 
 from __future__ import annotations
 
@@ -31,4 +34,4 @@ def main(pythons: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or list(PYTHONS)))
+    sys.exit(main(sys.argv[1:] or [*PYTHONS, "3.14t"]))

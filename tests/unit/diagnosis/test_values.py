@@ -150,7 +150,8 @@ def test_a_list_of_all_choices_has_a_tuple_for_each(expression):
     found = value(f"list({expression})", "from itertools import combinations, permutations, product")
 
     assert found.shape == (len(choices),)
-    assert found.bytes == sum(map(sys.getsizeof, choices)) + 8 * len(choices)
+    kept_hash = 8 if sys.version_info >= (3, 14) else 0
+    assert found.bytes == sum(sys.getsizeof(one) - kept_hash for one in choices) + 8 * len(choices)
 
 
 def test_lists_of_lists_that_no_machine_could_hold_have_no_size():

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import inspect
 import re
 
 import pytest
@@ -84,7 +85,7 @@ def test_no_fix_has_anything_to_say_about_a_kernel_that_is_well(fix):
 @each_fix
 def test_page_is_complete(fix):
     assert set(fix.causes) <= {cause.id for cause in all_causes()} | set(Family)
-    assert re.findall(r"\n\n    (\w[^:`.]+): ", fix.__doc__) == [*fix.headings]
+    assert re.findall(r"\n\n(\w[^:`.]+): ", inspect.cleandoc(fix.__doc__)) == [*fix.headings]
     assert fix.SILENT
     assert fix.FIRES
     assert not fix.title.endswith((".", "!"))

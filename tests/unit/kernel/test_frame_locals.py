@@ -6,7 +6,11 @@ import threading
 import time
 import weakref
 
+from support import requires
+
 from jupyter_kerneldoctor.kernel.frame_locals import local_variables
+
+pytestmark = requires.gil
 
 
 class Big:

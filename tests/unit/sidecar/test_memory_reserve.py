@@ -7,7 +7,7 @@ import sys
 
 from support import requires
 
-pytestmark = requires.linux
+pytestmark = [requires.linux, requires.gil_build]
 
 PROGRAM = """
 import resource, sys
