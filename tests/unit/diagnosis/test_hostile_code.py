@@ -12,6 +12,7 @@ from support.explore import examples
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.case import Case
+from jupyter_kerneldoctor.diagnosis.changes import EditRefusedError
 from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles
 from jupyter_kerneldoctor.diagnosis.code.cellsource import parsing_cost, span
 from jupyter_kerneldoctor.diagnosis.code.child_processes import run_in_children
@@ -29,8 +30,9 @@ from jupyter_kerneldoctor.recording.events import Frame, Held, NamedObject, Name
 from jupyter_kerneldoctor.recording.model import Cell
 
 EXAMPLES = examples(40)
-ENOUGH_S = 2.0
-"""Of processor time, in the best of three runs: a busy machine is slow."""
+ENOUGH_S = 4.0
+"""Of processor time, in the best of three runs. A quiet machine takes half of it at most; one whose processors run other
+programs beside it takes twice its time."""
 
 CASES = [case for fix in all_fixes() for case in fix.FIRES if case.sources]
 
@@ -244,6 +246,8 @@ def propose(death, fixes):
                 ask(fix, death)
         except CodeTooLargeError:
             return
+        except EditRefusedError:
+            continue  # the fix is left out
 
 
 def test_a_quote_that_is_never_closed_is_not_read_again_and_again():

@@ -3,7 +3,7 @@ import re
 
 from ...calls import native_calls
 from ...code.trees import unparse
-from ...edits import Changes, indent_unit, replace_by_lines
+from ...edits import Changes, EditRefusedError, indent_unit, replace_by_lines
 from ...fix import Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _WRITERS = frozenset({"strcpy", "strcat", "sprintf", "gets", "memcpy", "memmove", "strncpy", "readinto"})
@@ -153,7 +153,10 @@ def _forgotten(call: Call) -> Changes:
         return ()
     place, unit = call.scope.segment(target), indent_unit(call.scope, statement)
     lines = (f"if {place} is not None:", f"{unit}{call.text}", f"{unit}{place} = None")
-    return replace_by_lines(call.scope, statement, *lines)
+    try:
+        return replace_by_lines(call.scope, statement, *lines)
+    except EditRefusedError:  # behind `def close(self):`, on its line
+        return ()
 
 
 def _is_asked(scope: Scope, target: ast.expr) -> bool:
