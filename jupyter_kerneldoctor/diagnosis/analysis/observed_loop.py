@@ -58,7 +58,7 @@ def _has_gone_round(busy: BusyCell, loop: EndlessLoop, frames: Sequence[UserFram
     assert isinstance(loop.node, ast.While)
     assert loop.of_values is not None
     rounds, least = busy.rounds_within(cell, loop.node), loop.of_values.least_rounds
-    if loop.kind in ("full", "turns") and busy.grew_bytes > _GREW_BYTES:
+    if loop.kind in ("full", "turns", "drifts") and busy.grew_bytes > _GREW_BYTES:
         return False  # it is on its way: something new was drawn again and again
     if loop.kind == "circle":
         lasted_s = busy.within_s(cell, loop.node.lineno, loop.last_line)

@@ -23,7 +23,10 @@ _IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL
 _WORKERS = (child_state(900, waits_in="anon_pipe_read"), child_state(901, waits_in="futex_do_wait"))
 _LOOPS = ("while not q.qsize():", "for n in range(9):", "while not rows:\n    if late(): break")
 _MOST_THREADS = 2
-_OF_LOOPS = {"unchanged": Certainty.STRONG, "settles": Certainty.POSSIBLE, "turns": Certainty.POSSIBLE}
+_OF_LOOPS = {
+    **dict.fromkeys(("unchanged", "away"), Certainty.STRONG),
+    **dict.fromkeys(("settles", "turns", "drifts"), Certainty.POSSIBLE),
+}
 _STEADY = (100 * MIB,) * 3
 _AT_REST: dict[str, Any] = {"children": _WORKERS, "state": "S", "waits_in": "futex_do_wait"}
 _WAITS = (frame("threading.py", "wait"), frame("threading.py", "wait"))
@@ -41,9 +44,9 @@ class Hang(Cause):
     `sleep`, an `input()`, a slow network or a program at work is no hang: there, somebody is left. A cell at work hangs
     where it goes round in a loop that cannot end: nothing in the loop changes what its condition asks. Where values
     decide that, which are not recorded, thousands of rounds without an end tell it: of a draw until something is free,
-    of Newton's steps, of rounds until nothing changes any more. A kernel that is asked to end in this state, as by a
-    runner that gives up, ends in the ordinary way; the report then lists the hang as survived, like one
-    that was interrupted.
+    of Newton's steps, of rounds until nothing changes any more, of a debt that is paid off more slowly than it grows. A
+    kernel that is asked to end in this state, as by a runner that gives up, ends in the ordinary way; the report then
+    lists the hang as survived, like one that was interrupted.
 
     What to do: Interrupt the kernel (the stop button): most such waits end with a KeyboardInterrupt, and your variables
     stay. Then give the wait a time limit (`queue.get(timeout=60)`, `thread.join(60)`), and look at the line that is

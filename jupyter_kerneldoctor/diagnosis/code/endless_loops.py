@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .drifting_loops import drift
 from .endless_items import endless_items
 from .endless_reads import endless_read
 from .endless_steps import halved, missed, reset, thrown_away
@@ -63,6 +64,7 @@ Kind = Literal[
     "page",
     "retried",
     "items",
+    "away",
 ]
 
 
@@ -77,7 +79,8 @@ class EndlessLoop(NamedTuple):
     be equal; `reset`: `i =+ 1`; `polled`: it sleeps until others change something; `file`: until a file is gone;
     `read`: it reads on where there is nothing more; `mistyped`: it asks for the end of the data in another type;
     `page`: for the same page each time; `retried`: it does the same again after an error; `items`: it takes all of
-    items without an end; the others are in `value_loops` and `same_rounds`."""
+    items without an end; `away`: each round counts in the wrong direction; `drifts`: `drifting_loops` tells; the others
+    are in `value_loops` and `same_rounds`."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes; of `retried` the `try`."""
@@ -172,6 +175,10 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
 
 def _of_values(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) -> Iterator[EndlessLoop]:
     """Find what only the rounds tell that were seen: values bring it to its end, or each round is the same."""
+    drifts = drift(loop)
+    if drifts is not None and not _is_changed_elsewhere(code, scope, loop, frozenset({drifts.name})):
+        rounds = None if drifts.is_away else ValueLoop("drifts", drifts.why, 3000, is_cheap=drifts.is_cheap)
+        yield EndlessLoop(scope, loop, "away" if drifts.is_away else "drifts", drifts.why, of_values=rounds)
     values = [*value_loops(code, loop, inner)]
     yield from (EndlessLoop(scope, loop, one.kind, one.why, of_values=one) for one in values)
     same = None if values else same_rounds(code, scope, loop, inner)

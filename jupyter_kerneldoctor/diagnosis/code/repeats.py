@@ -33,7 +33,12 @@ def _rounds(code: Notebook, scope: Scope, loop: ast.AST) -> int | None:
     match loop:
         case ast.For(iter=items):
             return _length(code, scope, items)
-        case ast.ListComp(generators=[one]) | ast.SetComp(generators=[one]) | ast.DictComp(generators=[one]):
+        case (
+            ast.ListComp(generators=[one])
+            | ast.SetComp(generators=[one])
+            | ast.DictComp(generators=[one])
+            | ast.GeneratorExp(generators=[one])
+        ):
             return _length(code, scope, one.iter)
     return None
 

@@ -28,7 +28,7 @@ _BACK = (ast.Sub, ast.Mod, ast.Div, ast.FloorDiv, ast.BitXor, ast.BitAnd, ast.RS
 """What may make a number smaller: without any of these it grows, and comes to an end."""
 
 
-OfValues = Literal["full", "taken", "newton", "settles", "circle", "same", "turns"]
+OfValues = Literal["full", "taken", "newton", "settles", "circle", "same", "turns", "drifts"]
 
 
 class ValueLoop(NamedTuple):

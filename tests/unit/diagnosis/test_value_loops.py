@@ -13,13 +13,15 @@ NEWTON = "while abs(f(x)) > 1e-9:\n    y = f(x)\n    x = x - y / df(x)"
 SETTLES = "while not np.array_equal(old, centres):\n    old = centres.copy()\n    centres = mean_of(nearest(centres))"
 STILL = "while True:\n    new = step(grid)\n    if (new == grid).all():\n        break\n    grid = new"
 
+DEBT = "while debt > 0:\n    debt = debt * (1 + rate) - payment\n    months += 1"
+
 
 def told(source, rounds=((2,), (3,)), *inner, before=(), line=3):
     looks = at_work(source, line, *inner, rounds=rounds)
     return diagnose(recording(*before, source, alive=True, memory=(100 * MIB,) * 3, stacks=looks))
 
 
-@pytest.mark.parametrize("source", [FULL, TAKEN, FREE, NEWTON, SETTLES, STILL])
+@pytest.mark.parametrize("source", [FULL, TAKEN, FREE, NEWTON, SETTLES, STILL, DEBT])
 def test_what_thousands_of_rounds_do_not_end_is_told(source):
     found = told(source)
     assert (found.state, found.causes[0].id, found.statement.line) == ("stuck", "hang", 1)
@@ -47,6 +49,8 @@ def test_few_rounds_or_another_place_tell_nothing(source, rounds):
         "while i < 99 and a != b:\n    a = b\n    b = f(b); i += 1",
         "while True:\n    a = b\n    b = f(b)\n    if a == b or late(): break",
         "while i in used and left > 0:\n    i = random.randrange(9)\n    left -= 1",
+        "while debt > 0:\n    debt = debt * 1.02 - next(payments)\n    months += 1",
+        "while x < end:\n    y = y * 1.02\n    x += step",
         f"{FREE}\n    tries += 1\n    if tries > 99: break",
     ],
 )
@@ -124,3 +128,11 @@ def test_the_next_one_may_be_worked_out():
     source = WALK.replace("node", "page")
     found = told(source, (), own_frame(page, 4, "next"), before=(page,), line=3)
     assert found.state == "running"
+
+
+def test_a_loop_in_a_function_that_is_called_a_few_times_for_each_item_written_out():
+    months = "def months(debt, payment):\n    while debt > 0:\n        debt = debt * 1.02 - payment"
+    for items, state in (("(200, 60)", "stuck"), ("payments", "running")):
+        source = f"print(*(months(900, p) for p in {items}))"
+        inner = (own_frame(months, 3, "months"), own_frame(source, 1, "<genexpr>"))
+        assert told(source, (), *inner, before=[months], line=1).state == state

@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...code.drifting_loops import drift
 from ...code.endless_loops import EndlessLoop
 from ...code.loop_changes import called_name
 from ...code.origins import all_origins
@@ -25,6 +26,8 @@ _TITLES = {
     "items": "Say how many you take: islice, takewhile, or a break",
     "lost": "Keep what is worked out in each round: give it a name",
     "turns": "Limit the rounds, and look at the values: they come back",
+    "drifts": "Check that a round brings the value nearer to its bound, and stop where it does not",
+    "away": "Count in the other direction: each round leads away from the bound",
     "retried": "Give up after some attempts, and leave out what fails",
     "mistyped": "Ask for the end of the data in the type that is read",
     "full": "Draw without repeats: sample() raises an error where there are too few values",
@@ -55,6 +58,9 @@ _SNIPPETS = {
     "circle": "visited = set()\n{head}:\n    if id({node}) in visited:\n"
     "        raise ValueError('a circle')  # put a copy in, where the same is to come twice\n"
     "    visited.add(id({node}))\n    ...  # as before",
+    "drifts": "{head}:\n    before = NAME\n    ...  # a round, as before\n    if not NAME CLOSER before:\n"
+    "        raise ValueError(f'no end: {before=}, then {NAME=}')  # here the values are to blame, not the loop",
+    "away": "{head}:\n    ...\n    NAME STEP 1  # in the direction of BOUND",
     "polled": _DEADLINE,
     "unchanged": _NEXT,
     "uncounted": _NEXT,
@@ -149,6 +155,20 @@ class EndTheLoop(Fix):
         _busy(
             "while e.boss is not None:\n    e = e.boss\n    n += 1", 2, before_mib=100, limit_mib=200, says=("id(e)",)
         ),
+        _busy(
+            "debt = 900.0\nwhile debt > 0:\n    debt = debt * (1 + rate / 12) - payment",
+            3,
+            says=("`debt` falls to `0`", "if not debt < before:"),
+        ),
+        _busy(
+            "while level < full:\n    gain = level * rate\n    level += gain - leak", 2, says=("if not level > bef",)
+        ),
+        _busy("while True:\n    acct.saved *= growth\n    if acct.saved >= goal:\n        break", 2, says=("rises",)),
+        _busy("size = 0\nwhile size < need:\n    size *= 2", 3, says=("rises to `need`", "no longer moves")),
+        _busy("while 0.1 < heat:\n    heat -= k * heat\n    print(heat)", 2, rounds=((2,), (3,)), says=("falls",)),
+        _busy(
+            "while n >= 0:\n    f[n] = g\n    n += 1", 2, says=("makes it larger", "n -= 1  # in the direction of 0")
+        ),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
             line=3,
@@ -165,6 +185,13 @@ class EndTheLoop(Fix):
         _busy("from itertools import count\nfor n in count():\n    if n > k: break", 3),
         _busy("from itertools import cycle\nfor c in cycle(colors):\n    show(c)", 3),  # until somebody stops it
         _busy("i = 0\nwhile i < 9:\n    i += 1", 3),
+        _busy("while debt > 0:\n    debt = debt * 1.02 - next(payments)", 2),  # they may get larger
+        _busy("while debt > 0:\n    debt = debt * 1.02 - 50\n    if months > 99: break\n    months += 1", 2),
+        _busy("while debt > 0 and months < 99:\n    debt = debt * 1.02 - 50; months += 1", 2),
+        _busy("while heat > room:\n    heat -= k * heat\n    room += 1", 2),
+        _busy("while x < end:\n    x += step", 2),  # it may be a small one
+        _busy("while n > 0:\n    n -= 1", 2),
+        _busy("while heat > 1:\n    heat -= k * heat\n    print(heat)", 2, rounds=((2,), *((3,),) * 99)),
         _busy("while rows:\n    f(rows.pop())", 2),
         _busy("while i < 9:\n    if f(i): break", 2),
         _busy("while True:\n    f()", 2),
@@ -210,6 +237,13 @@ def _drawn(loop: EndlessLoop) -> Iterator[tuple[str, str]]:
     yield from (("LOW", low), ("HIGH", high), ("MANY", sides[0] if len(sides) == 1 else "n"))
 
 
+def _drifted(loop: EndlessLoop) -> Iterator[tuple[str, str]]:
+    """Yield what stands for `CLOSER`, `STEP` and `BOUND` in the snippet."""
+    if isinstance(loop.node, ast.While) and (found := drift(loop.node)) is not None:
+        yield from (("CLOSER", "<" if found.falls else ">"), ("STEP", "-=" if found.falls else "+="))
+        yield "BOUND", found.bound
+
+
 def _snippet(loop: EndlessLoop, death: Death) -> str | None:
     if loop.kind == "file" and isinstance(loop.at, ast.expr):
         known = [one.node for one in all_origins(loop.at, loop.scope, death.code)]
@@ -229,7 +263,7 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
         every = f"({', '.join(names[:-1])})" if len(names) > 1 + 1 else names[0]
         snippet = _SNIPPETS[loop.kind].replace("{head}", loop.head).replace("{node}", walked)
         snippet = snippet.replace("NAMES", every).replace("NAME", names[0])
-        for name, text in _drawn(loop) if loop.kind == "full" else ():
+        for name, text in (*_drifted(loop), *(_drawn(loop) if loop.kind == "full" else ())):
             snippet = snippet.replace(name, text)
         return snippet
     return None
