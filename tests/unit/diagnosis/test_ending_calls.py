@@ -147,6 +147,24 @@ def test_a_truncated_cell_is_not_read():
         (("import os\nTimer(9, os.kill, (os.getpid(), 15)).start()", "work()"), 0, 2, None),
         (("import os\nTimer(9, lambda pid=os.getpid(): os.kill(pid, 15)).start()", "work()"), 0, 2, None),
         (("import faulthandler\nfaulthandler.dump_traceback_later(60, exit=True)", "work()"), 0, 2, 1),
+        (("import os\ndef fatal(args):\n    os._exit(70)", "threading.excepthook = fatal", "work()"), 0, 3, 70),
+        (("import os, sys\nsys.excepthook = lambda *error: os._exit(2)", "work()"), 0, 2, 2),
+        (
+            ("import os\ndef done(future):\n    if future.exception(): os._exit(4)", "f.add_done_callback(done)"),
+            0,
+            3,
+            4,
+        ),
+        (("import atexit, os\n@atexit.register\ndef leave():\n    os._exit(5)", "work()"), 0, 4, 5),
+        (("import os\ndef die(loop, context): os._exit(6)", "loop.set_exception_handler(die)", "work()"), 0, 2, 6),
+        (("import os\nclass W(Thread):\n    def run(self):\n        if late(): os._exit(7)", "W().start()"), 0, 4, 7),
+        (
+            ("import os\nclass W:\n    def die(self): os._exit(8)\n    def go(self): Timer(9, self.die).start()",),
+            0,
+            3,
+            8,
+        ),
+        (("import os\ndef die(code): os._exit(9)", "signal.signal(15, partial(die, 9))", "work()"), 0, 2, 9),
     ],
 )
 def test_finds_what_a_timer_or_a_thread_may_call_later(sources, cell, line, code):
@@ -169,6 +187,14 @@ def test_a_function_that_no_one_is_given_is_called_by_no_one():
 def test_a_function_that_a_worker_process_is_given_ends_only_that():
     cells = [Cell("import os\ndef stop():\n    os._exit(3)"), Cell("Process(target=stop).start()\nwork()")]
     assert deferred_calls(Notebook(cells, cells[-1])) == ()
+
+
+def test_the_run_of_a_process_and_a_plain_attribute_end_no_kernel():
+    for source in (
+        "import os\nclass W(Process):\n    def run(self): os._exit(3)\nW().start()",
+        "import os\ndef die(): os._exit(3)\nworker.die = die",
+    ):
+        assert deferred_calls(Notebook([Cell(source)])) == ()
 
 
 LOOP = "import os, psutil\nfor p in psutil.process_iter():\n    if 'python' in p.name(): p.kill()"

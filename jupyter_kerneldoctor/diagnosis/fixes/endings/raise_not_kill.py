@@ -2,12 +2,15 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ...code.deferred_calls import hooks
 from ...code.ending_calls import EndingCall
-from ...edits import EditRefusedError, import_as, replace
+from ...edits import EditRefusedError, import_as, replace, replace_by_lines
 from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...units import cell_name
 
 _INTERRUPTS = "Interrupt the cell, not the kernel: a KeyboardInterrupt in its place"
+_LEAVE_OUT = "Leave the exit out of the hook: the error is shown, and the kernel lives on"
+_HOOK = "import os, threading\ndef fatal(args):\n    print(args)\n    os._exit(70)"
 _GUARD = (
     "guard = subprocess.Popen('sleep 60 && kill -INT $PPID', shell=True)  # ends the cell that runs, and no more\n"
     "...  # the work\nguard.terminate()  # call it off"
@@ -25,10 +28,10 @@ class RaiseNotKill(Fix):
     What it does: A program that sees no way to go on may end its process with a signal or `os.abort()`; in a notebook
     that is the kernel, with everything in its memory. `SystemExit` with a text stops the cell and shows the text. A
     timer or a thread cannot raise it in the cell: there `SIGINT`, the signal of the stop button, takes the place of the
-    other.
+    other. In a hook for errors, the one that Python has itself shows the error.
 
     When it is offered: The code ended the kernel with `os.abort()`, or with a signal that it sends on a condition, from
-    a timer, a thread or a handler. Not where the cell restarts the kernel on purpose.
+    a timer, a thread, a handler or a hook. Not where the cell restarts the kernel on purpose.
 
     What it costs: The notebook shows `SystemExit` or `KeyboardInterrupt` below the cell. Code that catches these goes
     on.
@@ -68,12 +71,31 @@ class RaiseNotKill(Fix):
             exit_code=3,
             says=("_thread.interrupt_main",),
         ),
+        Case(
+            _HOOK,
+            "threading.excepthook = fatal\nfor t in threads: t.start()",
+            cause="exit-call",
+            exit_code=70,
+            becomes={
+                "import os,": "import signal\nimport os,",
+                "os._exit(70)": "threading.__excepthook__(args)\n    os.kill(os.getpid(), signal.SIGINT)",
+            },
+        ),
+        Case(
+            "import os, sys\nsys.excepthook = lambda *error: os._exit(1)",
+            "work()",
+            cause="exit-call",
+            exit_code=1,
+            becomes={"os._exit(1)": "sys.__excepthook__(*error)"},
+        ),
     ]
     SILENT = [
         Case("import os\nos.kill(os.getpid(), 9)", signal="SIGKILL"),
         Case("import os\ndef restart():\n    if x: os.kill(os.getpid(), 9)", "restart()"),
         Case("solver.run()", cause="abort"),
         Case("import os", "os._exit(3)", cause="exit-call", exit_code=3),
+        Case(_HOOK + "\nthreading.excepthook = fatal", "lib.run()", cause="exit-call", exit_code=3),
+        Case(_HOOK, "lib.run()", cause="exit-call", exit_code=70),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -90,10 +112,14 @@ class RaiseNotKill(Fix):
                 f"A timer, a thread or a handler runs {what} ({name}, line {call.line}), which ends the kernel. An "
                 "interrupt ends only the cell that runs. Cancel a timer when the work is done."
             )
-            if "Popen(" in call.text:
+            written = [*_written(call, death)]
+            of_hook = [(hook, *one) for one in written for hook, scope in hooks(death.code) if one[0] is scope]
+            if of_hook:
+                yield _showing(*of_hook[-1], death)
+            elif "Popen(" in call.text:
                 yield Proposal((), why, title=_INTERRUPTS, snippet=_GUARD)
             else:
-                yield _interrupting([*_written(call, death)], death, why)
+                yield _interrupting(written, death, why)
 
 
 def _written(call: EndingCall, death: Death) -> Iterator[tuple[Scope, ast.Call]]:
@@ -119,6 +145,31 @@ def _raising(scope: Scope, node: ast.Call, death: Death) -> Proposal:
     statement = scope.statement_of(node)
     is_whole = isinstance(statement, ast.Expr) and statement.value is node
     return Proposal(replace(scope, node, _STOP) if is_whole else (), why, instead=_STOP)
+
+
+def _showing(hook: str, scope: Scope, node: ast.Call, death: Death) -> Proposal:
+    """Have Python's own hook show the error in the place of the exit; that of a thread interrupts the cell, too."""
+    module, _, name = hook.rpartition(".")
+    star = scope.arguments.vararg
+    given = [f"*{one}" if star is not None and one == star.arg else one for one in scope.parameters]
+    shown = f"{module}.__{name}__({', '.join(given)})"
+    what = f"{quote(scope.segment(node))} ({death.code.cell_name(scope.cell)}, line {node.lineno})"
+    of_thread, statement = module.endswith("threading"), scope.statement_of(node)
+    when = "a thread ends with an error" if of_thread else "an error is not caught"
+    why = (
+        f"{quote(hook)} is set so that {what} ends the kernel as soon as {when}. {quote(shown)} shows the error in its "
+        "place: that is what to mend."
+    )
+    is_whole = isinstance(statement, ast.Expr) and statement.value is node
+    if statement is not None and is_whole and of_thread and isinstance(node.func, ast.Attribute):
+        signal, imported = import_as(scope, death.code, "signal", "signal")
+        known = scope.segment(node.func.value)
+        interrupts = f"{known}.kill({known}.getpid(), {signal}.SIGINT)"
+        title = "Show the error of the thread in place of the exit, and stop only the cell: a KeyboardInterrupt"
+        return Proposal(
+            imported + replace_by_lines(scope, statement, shown, interrupts), why, title=title, instead=shown
+        )
+    return Proposal(replace(scope, node, shown), why, title=_LEAVE_OUT)
 
 
 def _handles_interrupts(death: Death) -> bool:
