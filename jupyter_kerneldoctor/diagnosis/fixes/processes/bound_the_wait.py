@@ -218,6 +218,7 @@ class BoundTheWait(Fix):
             "wake-the-loop",
             "end-the-loop",
             "hand-on-the-error",
+            "a-place-for-each-task",
         }
     )
 

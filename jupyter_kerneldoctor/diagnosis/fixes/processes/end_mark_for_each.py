@@ -29,6 +29,7 @@ class EndMarkForEach(Fix):
     """
 
     id, title, causes = "end-mark-for-each", "Put one end mark into the queue for each thread that reads it", ("hang",)
+    unless_offered = frozenset({"a-place-for-each-task"})
 
     FIRES = [
         _case(
