@@ -25,6 +25,7 @@ __all__ = [
     "Changes",
     "EditRefusedError",
     "append",
+    "dedent",
     "drop_argument",
     "hide_output",
     "import_as",
@@ -150,6 +151,29 @@ def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:
     lines = (line for line in range(_first_line(statements[0]), last + 1) if line not in texts)
     starts = [offset(source, line, 0) for line in lines if line_of(source, line).strip()]
     return tuple(Change(scope.cell, start, start, unit) for start in starts)
+
+
+def dedent(scope: Scope, block: ast.With | ast.AsyncWith, first: ast.stmt) -> Changes:
+    """Move a statement of a block, and all that follow it there, behind the block, with the comments above them."""
+    moved = block.body[block.body.index(first) :]
+    source, unit = scope.tree.source, indent_unit(scope, block)
+    if len(moved) == len(block.body):
+        raise EditRefusedError("nothing would be left in the block")
+    for one in moved:
+        _indent(source, one)  # each begins its own line
+    before = block.body[len(block.body) - len(moved) - 1]
+    texts = {line for one in moved for line in _lines_within_texts(one)}
+    changes = list[Change]()
+    for line in range((before.end_lineno or before.lineno) + 1, (moved[-1].end_lineno or moved[-1].lineno) + 1):
+        text = line_of(source, line)
+        if line in texts or not text.strip():
+            continue
+        start = offset(source, line, 0)
+        if text.startswith(unit):
+            changes.append(Change(scope.cell, start, start + len(unit), ""))
+        elif not text.lstrip().startswith("#"):
+            raise EditRefusedError("a line is indented in another way")
+    return tuple(changes)
 
 
 def wrap(scope: Scope, statements: Sequence[ast.stmt], header: str) -> Changes:

@@ -174,3 +174,25 @@ def test_an_import_is_written_below_what_has_to_stand_first(above):
     scope, code = read(f"{above}x = 1\n")
     name, changes = edits.import_as(scope, code, "os", "os")
     assert (name, apply(f"{above}x = 1\n", changes)) == ("os", f"{above}import os\nx = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "new"),
+    [
+        ("with a:\n    b\n    c", "with a:\n    b\nc"),
+        ("with a:\n\tb\n\n\t# why\n\tif c:\n\t\td\n\te  # f\nz", "with a:\n\tb\n\n# why\nif c:\n\td\ne  # f\nz"),
+        ("with a:\r\n    b\r\n    c = '''\r\n    d'''\r\n", "with a:\r\n    b\r\nc = '''\r\n    d'''\r\n"),
+    ],
+)
+def test_what_comes_behind_a_block_is_moved_out_of_it(source, new):
+    scope, _ = read(source)
+    block = scope.body[0]
+    assert apply(source, edits.dedent(scope, block, block.body[1])) == new
+
+
+@pytest.mark.parametrize("source", ["with a:\n    b", "with a:\n    c; b", "with a: c; b"])
+def test_a_block_is_not_left_empty_and_no_line_is_torn(source):
+    scope, _ = read(source)
+    block = scope.body[0]
+    with pytest.raises(EditRefusedError):
+        edits.dedent(scope, block, block.body[-1])

@@ -219,6 +219,7 @@ class BoundTheWait(Fix):
             "end-the-loop",
             "hand-on-the-error",
             "a-place-for-each-task",
+            "wait-without-the-permit",
         }
     )
 
