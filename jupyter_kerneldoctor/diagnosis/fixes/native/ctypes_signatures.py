@@ -53,6 +53,7 @@ class CtypesSignatures(Fix):
 
     id, title = "ctypes-signatures", "Declare argtypes and restype, and check each pointer before use"
     causes = ("segfault", "heap-corruption")
+    unless_offered = frozenset({"format-in-python"})
 
     FIRES = [
         Case(
