@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from .notebook import Notebook, once
 
-_LONGEST = 50_000  # characters of a cell
-_FUNCTION = re.compile(
+LONGEST = 50_000  # characters of a cell
+FUNCTION = re.compile(
     r"^[ \t]*(?:extern[ \t]+(?:\"C\"[ \t]+)?)?(?P<type>\w[\w \t]{0,60}?[ \t*]+)(?P<name>\w{1,80})[ \t]*"
     r"\((?P<arguments>[^(){};]{0,600})\)\s*\{",
     re.MULTILINE,
@@ -45,7 +45,7 @@ def prototypes(code: Notebook) -> dict[str, Prototype]:
         if "ctypes" not in source and not re.search(r"\.c(?:c|pp)?\b|#include", source):
             continue
         code.spend(len(source) / 5)
-        for one in _FUNCTION.finditer(source[:_LONGEST]):
+        for one in FUNCTION.finditer(source[:LONGEST]):
             given = [part.strip() for part in one["arguments"].split(",") if part.strip() not in ("", "void")]
             result, arguments = _type_of(one["type"]), [_type_of(_NAME.sub(_as_pointer, part)) for part in given]
             if result is not None and None not in arguments:
