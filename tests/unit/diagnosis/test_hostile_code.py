@@ -31,7 +31,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 
 EXAMPLES = examples(40)
 ENOUGH_S = 4.0
-"""Of processor time, in the best of three runs. A quiet machine takes half of it at most; a busy one, twice its time."""
+"""Of processor time, in the best of three runs: a quiet machine takes half of it at most, a busy one twice its time."""
 
 CASES = [case for fix in all_fixes() for case in fix.FIRES if case.sources]
 
