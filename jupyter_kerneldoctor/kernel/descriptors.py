@@ -4,6 +4,7 @@ After an `os.closerange()` our number may belong to a file of the user's. So the
 and compared before each use (`fstat`, below a microsecond).
 """
 
+import errno
 import os
 
 from ..recording.layout import O_CLOEXEC
@@ -21,6 +22,20 @@ def inode(descriptor: int) -> Inode | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def are_used_up(least: int) -> bool:
+    """Return whether fewer than so many files could be opened now (EMFILE)."""
+    opened = list[int]()
+    try:
+        for _ in range(least):
+            opened.append(os.open(os.devnull, os.O_RDONLY | O_CLOEXEC))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return False
 
 
 class KeptFile:

@@ -13,7 +13,7 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import error_numbers
+from . import descriptors, error_numbers
 from .frameworks import allocators
 from .introspection import class_name, instance_dict, mro
 from .signatures import NUMPY_MEMORY_ERRORS, SIGNATURES, WORKER_SIGNALS, Signature
@@ -39,6 +39,12 @@ _ERRNO_KINDS = {
 _STARTS_PROCESS = {"_execute_child", "_launch", "fork", "forkpty", "spawnv_passfds", "fork_exec"}
 """Functions of the standard library where EAGAIN and ENOMEM mean that no process could be started (fork(2))."""
 
+NO_FILE_LEFT = "no file could be opened"
+"""In place of a library's words, where those do not say it."""
+_A_FILE_AND_ITS_JOURNAL = 2
+_UNSPECIFIC = {"builtins.RuntimeError", "builtins.OSError"}
+"""Libraries raise these, too. All others of Python do not come from this, or say so by their number."""
+
 _CARD_KINDS = {"torch-out-of-memory", "tf-resource-exhausted", "jax-out-of-memory", "cupy-out-of-memory", "cuda-error"}
 
 
@@ -57,6 +63,8 @@ class _Found(NamedTuple):
 def describe(error: BaseException) -> dict[str, Any] | None:
     """Return the fields of an `incident` event for what a cell raised; None for any other error."""
     matches = [found for one in _chain(error) if (found := _classify(one)) is not None]
+    if not matches and _may_be_for_want_of_files(error) and descriptors.are_used_up(_A_FILE_AND_ITS_JOURNAL):
+        matches = [_Found(error, "too-many-files", NO_FILE_LEFT)]
     if not matches:
         return None
     found = matches[-1]  # the innermost caused the others
@@ -79,6 +87,14 @@ def describe(error: BaseException) -> dict[str, Any] | None:
         "numbers": numbers,
         "signature": found.words,
     }
+
+
+def _may_be_for_want_of_files(error: BaseException) -> bool:
+    """Whether a library may have raised it for want of a file: of SQLite "unable to open database file" is all."""
+    name = class_name(type(error))
+    if name.startswith(("builtins.", "__main__.", "IPython.")):
+        return name in _UNSPECIFIC and _errno(error) is None
+    return Exception in mro(type(error))
 
 
 def raised(error: BaseException, outer: BaseException) -> dict[str, Any]:

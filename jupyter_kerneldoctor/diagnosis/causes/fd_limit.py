@@ -17,7 +17,9 @@ class FdLimit(Cause):
     opened in a loop and never closed use up this number. The kernel itself needs some to talk to the notebook.
 
     How it is recognised: An `OSError` with EMFILE, "Too many open files", was raised, which the kernel survives. Or a
-    library that aborted wrote these words last, as libzmq does. The limit is RLIMIT_NOFILE (getrlimit(2), `ulimit -n`).
+    library raised another error, such as SQLite's "unable to open database file", and no file could be opened then. Or
+    a library that aborted wrote these words last, as libzmq does. The limit is RLIMIT_NOFILE (getrlimit(2),
+    `ulimit -n`).
 
     What to do: Close what you open: `with open(path) as file:`. The same goes for datasets, images, database
     connections, processes and their pipes. If you need so many, raise the limit before you start the server: `ulimit -n
@@ -47,7 +49,9 @@ class FdLimit(Cause):
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Give the numbers behind "Too many open files"."""
-        raised = that_it_was_raised(incident, " (EMFILE, too many open files)")
+        is_said = incident.signature is not None and "open files" in incident.signature
+        meaning = " (EMFILE, too many open files)" if is_said else " when no other file could be opened"
+        raised = that_it_was_raised(incident, meaning)
         told = f"Too many files were open {death.where()}{_allowed(death)}."
         return self.finding(death, Certainty.PROVEN, told, (raised, *_open_files(death)), summary="Too many open files")
 

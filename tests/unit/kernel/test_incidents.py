@@ -3,6 +3,9 @@
 import builtins
 import errno
 import json
+import os
+import resource
+import sqlite3
 import sys
 import threading
 import time
@@ -301,3 +304,42 @@ def test_tensorflow_keeps_its_words_apart_from_the_arguments():
     error._message = TENSORFLOW.format("GPU", "GPU_0_bfc")
 
     assert describe(error)["asked_bytes"] == 12800 * 64 * 28 * 28 * 4
+
+
+@pytest.fixture
+def no_file_left():
+    """Return what asks for it while all of the files that may be open are."""
+    limits, opened = resource.getrlimit(resource.RLIMIT_NOFILE), []
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (max(int(one.name) for one in Path("/proc/self/fd").iterdir()) + 4, limits[1])
+    )
+    try:
+        while True:
+            opened.append(os.dup(0))
+    except OSError:
+        yield opened
+    finally:
+        for one in opened:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_a_library_that_could_open_no_file(no_file_left):
+    error = raised(lambda: sqlite3.connect("a.db"))
+    told = describe(error)
+    assert (told["kind"], told["error"], told["signature"]) == (
+        "too-many-files",
+        "sqlite3.OperationalError",
+        "no file could be opened",
+    )
+    assert describe(RuntimeError("could not start"))["kind"] == "too-many-files"
+    for other in (NameError("x"), FileNotFoundError(errno.ENOENT, "x"), KeyboardInterrupt(), ConnectionResetError()):
+        assert describe(other) is None
+    os.close(no_file_left.pop())
+    assert describe(error)["kind"] == "too-many-files"  # SQLite needs a journal, too
+    os.close(no_file_left.pop())
+    assert describe(error) is None
+
+
+def test_a_database_that_is_not_there(tmp_path):
+    assert describe(raised(lambda: sqlite3.connect(tmp_path / "none" / "a.db"))) is None

@@ -13,6 +13,9 @@ _OPENERS = (
     *("socket.create_connection", "socket.socketpair", "subprocess.Popen", "multiprocessing.Pool"),
     *("multiprocessing.Pipe", "sqlite3.connect", "os.open", "os.pipe", "PIL.Image.open"),
     *("tempfile.mkstemp", "tempfile.NamedTemporaryFile", "bz2.open", "lzma.open", "asyncio.new_event_loop"),
+    *("psycopg2.connect", "pymysql.connect", "duckdb.connect", "zipfile.ZipFile", "tarfile.open", "shelve.open"),
+    *("rasterio.open", "fiona.open", "netCDF4.Dataset", "xarray.open_dataset", "urllib.request.urlopen"),
+    *("requests.Session", "pathlib.Path.open", "soundfile.SoundFile", "tifffile.TiffFile"),
 )
 _LATER = (
     "logging.FileHandler",
@@ -26,8 +29,14 @@ _HANDLER = "logger.removeHandler(handler)\nhandler.close()  # when its work is d
 _OF_HANDLER = "A handler keeps its file open until `close()`."
 _ARRAYS = "with np.load(path) as arrays:\n    values = arrays[name]"
 _FILE = "with open(path) as file:\n    text = file.read()"
+_WITH = "with {call} as file:\n    ..."
 _BOTH_ENDS = "receiver.close()\nsender.close()  # both ends: the kernel keeps its copies\nworker.join()\nworker.close()"
-_CLOSING = "from contextlib import closing\n\nwith closing(sqlite3.connect(path)) as db:\n    ..."
+_CLOSING = (
+    "from contextlib import closing\n\ncon = {call}  # or one for all queries, opened before the loop\n\n"
+    "with closing({call}) as con:  # a cursor keeps it open: take all rows\n    rows = con.execute(query).fetchall()"
+)
+_CONNECTION = "Keep one connection open for all queries, or close each after use: closing, fetchall()"
+_SESSION = "with requests.Session() as session:\n    for url in urls:\n        text = session.get(url).text"
 _RAISE = (
     "import resource\nsoft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
     "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # as `ulimit -n`: more, until the next restart"
@@ -46,7 +55,8 @@ _WAYS = (
         "Close each event loop after use: asyncio.run does",
         "result = asyncio.run(work())  # in a thread; or loop.close() in finally",
     ),
-    ("sqlite3.", "Close each connection after use: closing", _CLOSING),
+    *((f"{one}.", _CONNECTION, _CLOSING) for one in ("sqlite3", "psycopg2", "pymysql", "duckdb")),
+    ("requests.", "Make one session for all requests, before the loop", _SESSION),
     ("os.", "Close each descriptor after use: os.close", "try:\n    ...\nfinally:\n    os.close(descriptor)"),
     (
         "PIL.",
@@ -90,8 +100,16 @@ class CloseFiles(Advice):
             "import sqlite3\ndbs = [sqlite3.connect(p) for p in paths]",
             system_states=[SystemState(-1, "end", rlimits={"NOFILE": Rlimit(64, 64)}, open_files=64)],
             **_ALIVE,
-            says=("from contextlib import closing", "ulimit -Hn"),
+            says=("from contextlib import closing", "ulimit -Hn", "with closing(sqlite3.connect(p)) as con"),
         ),
+        Case(  # where a library says nothing of it
+            "import sqlite3\ndef ask(q):\n    con = sqlite3.connect(DB)\n    return con.execute(q)",
+            "all = {q: ask(q) for q in qs}",
+            **_ALIVE,
+            says=("con.execute(query).fetchall()", "one for all queries", "`sqlite3.connect(DB)`"),
+        ),
+        Case("import h5py\nfs = [h5py.File(p) for p in paths]", **_ALIVE, says=("with h5py.File(p) as file:",)),
+        Case("import requests\ns = [requests.Session() for u in us]", **_ALIVE, says=("session.get(url)",)),
         Case("import socket\ns = [socket.socket() for _ in hosts]", **_ALIVE, says=("with socket.create_connection",)),
         Case("import asyncio\nloop = asyncio.new_event_loop()", **_ALIVE, says=("asyncio.run", "event loop after use")),
         Case("import tempfile\n_, path = tempfile.mkstemp()", **_ALIVE, says=("os.fdopen(descriptor, 'w')",)),
@@ -124,17 +142,19 @@ class CloseFiles(Advice):
             death.environment.soft_limit("NOFILE"),
             death.environment.known.rlimits.get("NOFILE", Rlimit()).hard,
         )
-        opened, kind = "", ""
+        opened, kind, text = "", "", ""
         for call in (*death.code.calls(*_OPENERS), *_of_contexts(death), *death.code.calls(*_LATER)):
             around = (call.statement, *call.scope.around(call.node))
             if not any(isinstance(one, ast.With | ast.AsyncWith) for one in around):
-                kind = call.name
+                kind, text = call.name, " ".join(call.text.split())
                 opened = f"Nothing here closes what {quote(call.text)} opens. "
                 break
-        way, closes = next((told for part, *told in _WAYS if kind.startswith(part)), (self.title, _FILE))
+        way, closes = next(
+            (told for part, *told in _WAYS if kind.startswith(part)), (self.title, _WITH if kind else _FILE)
+        )
         return {
             "title_": way,
-            "closes": closes,
+            "closes": closes.replace("{call}", text),
             "ends": _OF_HANDLER if kind.startswith("logging.") else "`with` closes a file at the end of its block.",
             "more": _HIGHEST if limit is not None and limit == hard else _RAISE,
             "counted": f"{limit:,} open files are allowed at once. " if limit else "",
