@@ -15,6 +15,9 @@ FLOAT_MAKERS = tuple(f"numpy.{name}" for name in ("zeros", "ones", "empty", "ful
 GATHERERS = tuple(f"numpy.{name}" for name in ("array", "asarray", "stack", "concatenate", "vstack", "hstack"))
 """What puts arrays together and takes a `dtype`."""
 
+SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+"""Arithmetic that can be done in the array itself."""
+
 _DOUBLE = ("float", "float64", "double", "f8", "d")
 VIEWS = frozenset(
     (

@@ -27,4 +27,6 @@ def _ways(kind: str, fields: Iterable[str]) -> tuple[LesserWay, ...]:
 
 
 WAYS = _ways("WAYS", _FIELDS)
-GENERAL = _ways("GENERAL", ("matrices", "files", "row_objects", "tables", "arrays", "pictures", "pages", "texts"))
+GENERAL = _ways(
+    "GENERAL", ("matrices", "files", "row_objects", "tables", "doubles", "arrays", "pictures", "pages", "texts")
+)

@@ -6,10 +6,9 @@ from ...code.origins import Origins, all_origins
 from ...code.trees import walk
 from ...edits import Changes, import_as, replace, replace_by_lines, set_argument, text_of
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
-from ...frameworks.numpy import FLOAT_MAKERS, GATHERERS, is_array, is_double, parts_bytes, single_precision
+from ...frameworks.numpy import FLOAT_MAKERS, GATHERERS, SIGNS, is_array, is_double, parts_bytes, single_precision
 
 _NARROW = ("uint8", "int8", "uint16", "int16")  # of wider whole numbers NumPy makes float64, whatever divides them
-_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _DOUBLES = "Each of its numbers takes 8 bytes (float64). In float32 it takes half"
 
 
@@ -170,7 +169,7 @@ def _as_single(node: ast.Call, owner: ast.expr, scope: Scope, death: Death) -> C
     match _in_two_lines(node, scope):
         case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp(op=op, right=by)) as statement:
             return replace_by_lines(
-                scope, statement, f"{target} = {text}", f"{target} {_SIGNS[type(op)]}= {scope.segment(by)}"
+                scope, statement, f"{target} = {text}", f"{target} {SIGNS[type(op)]}= {scope.segment(by)}"
             )
     return replace(scope, node, text)
 
@@ -184,5 +183,5 @@ def _in_two_lines(node: ast.expr, scope: Scope) -> ast.Assign | None:
     """Return the statement `X = node / number`, which can be written as `X = node` and `X /= number`."""
     match scope.tree.statements[node]:
         case ast.Assign(targets=[ast.Name()], value=ast.BinOp(left=left, op=op, right=ast.Constant())) as statement:
-            return statement if left is node and type(op) in _SIGNS else None
+            return statement if left is node and type(op) in SIGNS else None
     return None

@@ -8,11 +8,10 @@ from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...edits import replace_by_lines
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
-from ...frameworks.numpy import VIEWS, is_array
+from ...frameworks.numpy import SIGNS, VIEWS, is_array
 
 _REDUCE = ("mean", "std", "min", "max", "sum", "median")
 _FACTS = ("shape", "dtype", "ndim", "size", "nbytes", "astype", "copy", "var", "argmax", "argmin")
-_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _X = "import numpy as np\nX = np.random.rand(120_000, 1000)"
 
 
@@ -61,7 +60,7 @@ class InPlaceArithmetic(Fix):
                     steps = _steps(value, name)
                     old = _array(value, name, steps, scope, death)
                     if old is not None and old.bytes and not _is_shared(name, node, scope, death):
-                        lines = [f"{name} {_SIGNS[type(op)]}= {unparse(by)}" for op, by in steps]
+                        lines = [f"{name} {SIGNS[type(op)]}= {unparse(by)}" for op, by in steps]
                         yield Proposal(
                             replace_by_lines(scope, node, *lines),
                             f"{quote(scope.segment(node))} makes a second array of {size(old.bytes)}. "
@@ -73,7 +72,7 @@ class InPlaceArithmetic(Fix):
 def _steps(value: ast.expr, name: str) -> list[tuple[ast.operator, ast.expr]]:
     """Return what is done to the array, innermost first; nothing where it is used again by what it is changed by."""
     steps: list[tuple[ast.operator, ast.expr]] = []
-    while isinstance(value, ast.BinOp) and type(value.op) in _SIGNS:
+    while isinstance(value, ast.BinOp) and type(value.op) in SIGNS:
         if any(isinstance(one, ast.Name) and one.id == name for one in walk(value.right)):
             return []
         steps.insert(0, (value.op, value.right))
