@@ -3,6 +3,7 @@ import ast
 from ...code.origins import Origins
 from ...edits import remove, replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
+from ...frameworks.cached_repeats import cached_repeats
 from ...frameworks.keras import pipeline_steps
 
 _FILE = "In a file they take none. Delete that file when the pipeline changes."
@@ -51,11 +52,14 @@ class DatasetCacheToFile(Fix):
     SILENT = [
         Case(_DATA, "model.fit(data.cache('here').batch(32))"),
         Case(_DATA, "model.fit(data.cache().batch(32))", before_mib=1900),
+        Case(_DATA, "model.fit(data.repeat().cache().batch(32), steps_per_epoch=9, epochs=3)"),
         Case("import functools", "functools.cache()"),
     ]
 
     def propose(self, death: Death) -> Proposals:
         steps = [one for one in pipeline_steps(death.code, "cache") if not (one.call.args or one.call.keywords)]
+        endless = {one.cache.call for one in cached_repeats(death.code)}  # a file would never be complete either
+        steps = [one for one in steps if one.call not in endless]
         missing, origins = death.memory.missing_bytes, Origins(death.code)
         for at, step in enumerate(steps if death.memory.grew_here else (), 1):
             scope = step.scope
