@@ -80,7 +80,7 @@ class AnItemAtATime(Fix):
             *("note-what-was-seen", "clear-session-in-model-loop", "hold-fewer-items", "remove-hooks"),
             *("detach-accumulated-loss", "concat-once", "endless-cycle", "append-to-the-list-you-iterate"),
             *("bound-growing-container", "drop-kept-tape", "detach-collected-outputs", "keep-best-model"),
-            *("keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation", "add-up-weights"),
+            *("keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation", "add-up-weights", "answer-when-asked"),
         }
     )
 

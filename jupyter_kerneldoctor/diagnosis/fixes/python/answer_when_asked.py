@@ -1,0 +1,113 @@
+from dataclasses import replace
+
+from jupyter_kerneldoctor.recording.events import NamedObject
+
+from ...code.stores import stores
+from ...examples import MIB
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
+from ...frameworks.answers_in_advance import made_table, tables
+from ...frameworks.later_uses import later_uses
+from ...place import guilty_place
+from ...units import two_digits
+
+_MOST, _USUAL = 100_000, 10_000  # answers to keep
+_FEW, _FEW_ROWS = 1000, 100
+_TABLE = NamedObject("near", "dict", 1600 * MIB, items=900_000, grew_bytes=1500 * MIB, items_before=0)
+_WORDS = "near = {}\nfor word in words:\n    near[word] = similar(word)"
+_TYPOS = (
+    "class Checker:\n    def __init__(self, words):\n        self.near = {}\n        for word in words:\n"
+    "            for typo in edits(word):\n                self.near.setdefault(typo, word)\n"
+    "    def correct(self, word):\n        return self.near.get(word, word)"
+)
+_CITIES = "near = {}\nfor a in cities:\n    near[a] = {b: miles(a, b) for b in cities}"
+
+
+def _case(*cells: str, says: tuple[str, ...] = (), name: str = "near") -> Case:
+    return Case(*cells, grew=replace(_TABLE, name=name), says=says)
+
+
+class AnswerWhenAsked(Fix):
+    """Work an answer out when it is asked for, not all of them in advance.
+
+    What it does: A table with an answer for all that could be asked is filled once, and looked up now and then: most of
+    it is never read. A function with `lru_cache` works an answer out when it is asked for, and keeps the newest.
+
+    When it is offered: Memory ran out while loops filled a dict under each key with what they worked out of that key
+    alone, and the cells only look up single keys of it.
+
+    What it costs: An answer takes its time when it is first asked for, and again when it was forgotten.
+    """
+
+    id, causes = "answer-when-asked", (Family.MEMORY,)
+    title = "Work an answer out when it is asked for, not all in advance: lru_cache"
+    broad = True
+
+    FIRES = [
+        _case(
+            "def show(word):\n    return near[word]",
+            _WORDS,
+            says=("@lru_cache(maxsize=", "def answer(word):", "    return similar(word)", "near[word]"),
+        ),
+        _case(_TYPOS, "c = Checker(words)", says=("for word in edits(typo)", "if word in known"), name="self.near"),
+        _case(
+            "def trip(stops):\n    return sum(near[a][b] for a, b in zip(stops, stops[1:]))",
+            _CITIES,
+            says=("def answer(a, b):", "return miles(a, b)", "in place of near[a][b]"),
+        ),
+        _case(
+            "def ask(i, j): return near[i, j]",
+            "near = {}\nfor i in range(n):\n    for j in range(n):\n        a, b = load(i), load(j)\n"
+            "        near[i, j] = align(a, b)",
+            says=("    a, b = load(i), load(j)\n    return align(a, b)", "def answer(i, j)"),
+        ),
+        _case(
+            "def ask(x): return near.get(x)",
+            "near = {x: slow(x) ** 2 for x in range(n)}",
+            says=("return slow(x) ** 2",),
+        ),
+    ]
+    SILENT = [
+        _case(_WORDS, "for word in near:\n    print(near[word])"),
+        _case(_WORDS),  # nothing shows that it is only looked up
+        _case("def show(word): return near[word]", "near = {}\nfor row in rows:\n    near[row.word] = row.text"),
+        _case(
+            "def show(i): return near[i]", "near = {}\nfor i in range(2, n):\n    near[i] = near[i - 1] + near[i - 2]"
+        ),
+        _case("def show(i): return near[i]", "near, t = {}, 0\nfor i in range(n):\n    t += f(i)\n    near[i] = t"),
+        _case("def show(i): return near[i]", "near = {}\nfor i in range(n):\n    x = f(i, x)\n    near[i] = x"),
+        _case("def show(i): return near[i]", "near = {}\nfor i, x in enumerate(xs):\n    near[i] = f(x)"),
+        _case("def show(i): return near[i]", "near = {}\nfor i in range(n):\n    near[i] = rng.random(i)"),
+        Case("def show(word): return near[word]", _WORDS, grew=_TABLE, cause="segfault"),
+        Case("def show(word): return near[word]", _WORDS, grew=replace(_TABLE, name="other")),
+        Case("def show(word): return near[word]", _WORDS, grew=replace(_TABLE, items=30)),
+    ]
+
+    def propose(self, death: Death) -> Proposals:
+        container, at = death.growth.container, guilty_place(death)
+        if container is None or container.with_graph or not death.is_of_this_cell:
+            return
+        items = death.growth.items_gained(container)
+        word = container.name.rpartition(".")[2]
+        filled = [one for one in stores(death.code.running) if one.container.rpartition(".")[2] == word]
+        made = (
+            [] if at is None else [one for one in made_table(at.node, at.scope) if one.name.rpartition(".")[2] == word]
+        )
+        for table in (*tables(filled), *made):
+            if items < (_FEW_ROWS if len(table.keys) > 1 else _FEW):
+                continue  # a model for each setting: what is costly to make again
+            fillers = {one.statement for one in filled} | {table.statement}
+            uses = later_uses(table.name, table.scope, fillers, death.code)
+            if (code := table.answered(uses, _newest(death))) is not None:
+                grew = container.grew_bytes or container.bytes or 0
+                why = (
+                    f"{quote(container.name)} grew by {size(grew)}, by {items:,} items: an answer for all that could "
+                    "be asked. The cells only look up some of them."
+                )
+                yield Proposal((), why, grew, snippet=code)
+                return
+
+
+def _newest(death: Death) -> str:
+    """Return how many answers to keep: those that take a quarter of the room."""
+    each, room = death.growth.bytes_per_item, death.safe_headroom_bytes
+    return f"{max(1, min(_MOST, two_digits(room // 4 // each))) if each and room else _USUAL:_}"
