@@ -28,6 +28,11 @@ _OTHER_WAY = (
     "            return {value}\n    return None\n\n"
     "if {key} in wanted:  # or a table of those only that can be asked\n    {store}"
 )
+_SEARCHED = (
+    "def answer(asked):  # goes through them when it is asked, in place of {asked}\n"
+    "    for {other} in {near}:\n        if {key} == asked:\n            return {value}\n    return None\n\n"
+    "if {key} in wanted:  # or a table of those only that are asked for, wanted: a set of them\n    {store}"
+)
 
 
 class Table(NamedTuple):
@@ -52,9 +57,9 @@ class Table(NamedTuple):
         kinds = {one.kind for one in uses}
         if not kinds <= _LOOKUPS or not kinds & {"entry", "in"} or self._is_read_there():
             return None
-        words = [name for key in self.keys for name in _names(key)]
         targets = plain_names(*(one.target for one in self.loops))
-        if not words or not {*words} <= targets or len({*words}) < len(words):
+        words = [name for key in self.keys for name in _names(self._made_of(key)) if name in targets]
+        if not words or len({*words}) < len(words):
             return None
         names = {
             "newest": newest,
@@ -70,7 +75,21 @@ class Table(NamedTuple):
                 if [word] == words and plain_names(outer.target) & plain_names(near) == {other}:
                     other_way = re.sub(rf"\b{other}\b", word, self.text(near))
                     return _OTHER_WAY.format(**names, other=other, near=other_way, value=other)
+        match self.loops, self.keys:
+            case [ast.For(target=target, iter=items)], [key] if isinstance(self._made_of(key), ast.Call):
+                key = self._made_of(key)
+                if plain_names(key) & plain_names(target) and isinstance(self.value, ast.Name | ast.Tuple):
+                    found = {"other": self.scope.segment(target), "near": self.text(items), "key": self.text(key)}
+                    return _SEARCHED.format(**{**names, **found}, value=self.text(self.value))
         return None
+
+    def _made_of(self, key: ast.expr) -> ast.expr:
+        """Return what a key is made of in the round: `f"{a}-{b}"` of `key`."""
+        for one in (one for loop in self.loops for one in getattr(loop, "body", ())):
+            match one, key:
+                case ast.Assign(targets=[ast.Name(id=name)], value=made), ast.Name(id=word) if name == word:
+                    return made
+        return key
 
     def _body(self, words: set[str], targets: set[str]) -> list[str] | None:
         """Return the lines that work a value out of its key alone; None where it needs more of the round, or others."""

@@ -40,13 +40,18 @@ class AnswerWhenAsked(Fix):
 
     id, causes = "answer-when-asked", (Family.MEMORY,)
     title = "Work an answer out when it is asked for, not all in advance: lru_cache"
-    broad = True
+    broad, unless_offered = True, frozenset({"do-it-at-once"})
 
     FIRES = [
         _case(
-            "def show(word):\n    return near[word]",
-            _WORDS,
-            says=("@lru_cache(maxsize=", "def answer(word):", "    return similar(word)", "near[word]"),
+            "def trip(a, b): return near[a, b] + near[b, a]",
+            "near = {(a, b): miles(a, b) for a in cities for b in cities}",
+            says=("@lru_cache(maxsize=", "def answer(a, b):", "    return miles(a, b)", "near[(a, b)]"),
+        ),
+        _case(
+            "def trip(a, b): return near.get(f'{a}-{b}', 0)",
+            "near = {}\nfor a in towns:\n    for b in towns:\n        key = f'{a}-{b}'\n        near[key] = miles(a, b)",
+            says=("def answer(a, b):", "in place of near[key]"),
         ),
         _case(_TYPOS, "c = Checker(words)", says=("for word in edits(typo)", "if word in known"), name="self.near"),
         _case(
@@ -64,6 +69,11 @@ class AnswerWhenAsked(Fix):
             "def ask(x): return near.get(x)",
             "near = {x: slow(x) ** 2 for x in range(n)}",
             says=("return slow(x) ** 2",),
+        ),
+        _case(
+            "def crack(digest): return near[digest]",
+            "near = {}\nfor word in product(ABC, repeat=5):\n    near[digest_of(word)] = word",
+            says=("if digest_of(word) == asked:", "if digest_of(word) in wanted:"),
         ),
     ]
     SILENT = [
