@@ -36,6 +36,10 @@ def stores(scopes: Iterable[Scope]) -> Iterator[Store]:
                     targets=[ast.Subscript(value=owner), *_] | [_, ast.Subscript(value=owner)], value=value
                 ):
                     target, values = owner, [value]
+                case ast.AugAssign(op=ast.Add(), target=owner, value=ast.List(elts=[_, *_] as given)) if not any(
+                    isinstance(one, ast.Starred) for one in given
+                ):
+                    target, values = owner, given  # as `append` of each
                 case ast.AugAssign(op=ast.Add() | ast.BitOr(), target=owner, value=value):
                     target, values = owner, [value]
                 case ast.Assign(

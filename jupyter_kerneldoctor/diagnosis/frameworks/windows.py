@@ -78,7 +78,10 @@ def appended_windows(loop: ast.AST) -> Iterator[Appended]:
     }
     for statement in loop.body:
         match statement:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value])):
+            case (
+                ast.Expr(value=ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value]))
+                | ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.List(elts=[value]))
+            ):
                 for part in walk(named.get(value.id, value) if isinstance(value, ast.Name) else value):
                     width = _width(part, at) if isinstance(part, ast.Subscript) else None
                     if isinstance(part, ast.Subscript) and width is not None:

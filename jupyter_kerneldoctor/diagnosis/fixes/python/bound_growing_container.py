@@ -154,6 +154,7 @@ class BoundGrowingContainer(Advice):
         ),
         _of_items("rows.append([a, n[b]])", "list", "rows.extend((a, n[b]))", "reshape(-1, 2)", "yield a, n[b]"),
         _of_items("rows.append(f(a))", "float", "rows = array('d')"),
+        _of_items("rows += [f(a)]", "float", "rows = array('d')"),
         _of_items(
             "rows.append(Dot(a))\nclass Dot:\n    def __init__(self, at):\n        self.at, self.n = at, 0",
             *("Dot", "class Dot:", "__slots__ = ('at', 'n')"),
