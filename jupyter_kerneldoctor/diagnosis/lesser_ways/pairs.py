@@ -1,12 +1,6 @@
 """Functions of all pairs: of points, nodes, texts or states."""
 
-import ast
-
 from ..case import Case
-from ..code.notebook import Call
-from ..code.stores import stores
-from ..code.trees import dump
-from ..death import Death
 from .conditions import both, made, of_many_rows, without
 from .way import LesserWay
 
@@ -20,54 +14,7 @@ _KERNELS = tuple(
 _QUANTUM = ("Statevector", "Operator", "DensityMatrix")
 
 
-def _of_rows(call: Call, death: Death) -> dict[str, str] | bool:
-    """Name the array whose rows are put together as pairs, before all of these become one array."""
-    match call.node.args:
-        case [ast.Name(id=name), *_]:
-            pass
-        case _:
-            return False
-    for store in stores([call.scope]):
-        for value in store.values if store.container == name else ():
-            whole = value
-            while isinstance(whole, ast.List | ast.Tuple) and len(whole.elts) == 1:
-                whole = whole.elts[0]  # pairs += [[x[i], x[j]]]
-            match whole:
-                case (
-                    ast.List(elts=[ast.Subscript(value=rows) as one, ast.Subscript() as other])
-                    | ast.Tuple(elts=[ast.Subscript(value=rows) as one, ast.Subscript() as other])
-                ):
-                    known, same = death.values.of(rows, store.scope), dump(rows) == dump(other.value)
-                    if same and (known is None or len(known.shape) > 1) and dump(one) != dump(other):
-                        segment = store.scope.segment
-                        return {"rows": segment(rows), "i": segment(one.slice), "j": segment(other.slice)}
-    return False
-
-
 WAYS = (
-    LesserWay(
-        ("numpy.array", "numpy.asarray", "numpy.stack"),
-        "Keep the indices of each pair, and take the rows batch by batch",
-        "copies each row into every pair that it is in.",
-        "{a0}.append(({i}, {j}))  # in the loop: two indices, not the two rows\n{to} = np.array({a0})\n\n"
-        "def batches(size=64):  # a generator; keras.utils.PyDataset takes it in __getitem__\n"
-        "    for at in range(0, len({to}), size):\n        i, j = {to}[at : at + size].T\n"
-        "        yield ({rows}[i], {rows}[j]), labels[at : at + size]",
-        Case(
-            "import numpy as np\nfaces = np.zeros((500, 64, 64))",
-            "twos = []\nfor i, j in chosen:\n    twos.append((faces[i], faces[j]))\nboth = np.array(twos)",
-            line=4,
-            says=("twos.append((i, j))", "yield (faces[i], faces[j])"),
-        ),
-        _of_rows,
-        silent=(
-            Case(
-                "import numpy as np\nheights = np.zeros(500)",
-                "twos = []\nfor i, j in chosen:\n    twos.append((heights[i], heights[j]))\nboth = np.array(twos)",
-                line=4,
-            ),
-        ),
-    ),
     LesserWay(
         _KERNELS,
         "Work through the pairs a block of rows at a time",

@@ -50,7 +50,7 @@ class AnswerWhenAsked(Fix):
         ),
         _case(
             "def trip(a, b): return near.get(f'{a}-{b}', 0)",
-            "near = {}\nfor a in towns:\n    for b in towns:\n        key = f'{a}-{b}'\n        near[key] = miles(a, b)",
+            "near = {}\nfor a in xs:\n    for b in xs:\n        key = f'{a}-{b}'\n        near[key] = miles(a, b)",
             says=("def answer(a, b):", "in place of near[key]"),
         ),
         _case(_TYPOS, "c = Checker(words)", says=("for word in edits(typo)", "if word in known"), name="self.near"),
