@@ -39,7 +39,7 @@ class SmallerItems(Fix):
         {
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "no-grad-evaluation", "bound-the-queue", "note-what-was-seen"),
-            *("remove-hooks", "clear-after-update", "backward-each-batch"),
+            *("remove-hooks", "clear-after-update", "backward-each-batch", "one-tensor-for-a-column"),
         }
     )
 
