@@ -23,6 +23,14 @@ class Store(NamedTuple):
     """As it is written there: `kept`, `self.seen`."""
     values: tuple[ast.expr, ...]
 
+    @property
+    def adds_items(self) -> bool:
+        """Whether the values are put in as they are: `kept.append(x)`, `kept += [x]`."""
+        match self.statement:
+            case ast.Expr() | ast.AugAssign(value=ast.List()):
+                return True
+        return False
+
 
 def stores(scopes: Iterable[Scope]) -> Iterator[Store]:
     """Yield the statements of these scopes that put something into a container."""

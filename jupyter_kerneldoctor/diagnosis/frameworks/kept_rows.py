@@ -127,10 +127,7 @@ def less_of_each(stores: Iterable[Store], container: Grown, each_bytes: int, cod
     if each_bytes > most and item_type not in ("float", "bool", "str", "dict"):
         item_type = f"large {item_type}"
     for store in stores:
-        is_put_in = isinstance(store.statement, ast.Expr) or isinstance(
-            getattr(store.statement, "value", None), ast.List
-        )
-        values = store.values if is_put_in else ()
+        values = store.values if store.adds_items else ()
         if container.type == "set" and len(values) == 1:
             return _filled(_MARKS if item_type == "int" else _HASHES, store, values[0])
         if container.type in _DICTS and container.item_type in _SIZES and (key := _key(store)) and len(values) == 1:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..code.calls import last_name, plain_names
 from ..code.scopes import Scope
 from ..code.stores import Store
-from ..code.trees import walk
+from ..code.trees import unparse, walk
 from .item_forms import parts_of
 
 _JOINS = frozenset(
@@ -129,7 +129,7 @@ def _containers(node: ast.expr) -> set[str]:
             return _containers(first.iter)
         case ast.Call(args=[inner, *_]):
             return _containers(inner)
-    return {ast.unparse(node)} if isinstance(node, ast.Name | ast.Attribute) else set()
+    return {unparse(node)} if isinstance(node, ast.Name | ast.Attribute) else set()
 
 
 def _rows(value: ast.expr, scope: Scope) -> list[Row]:
