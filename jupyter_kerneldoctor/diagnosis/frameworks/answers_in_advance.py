@@ -17,16 +17,15 @@ _LONGEST_BODY = 6
 _CHANCE = re.compile(r"rand|choice|sample|shuffle|next|read|input|time|uuid|pop")
 _ANSWER = (
     "from functools import lru_cache\n\n@lru_cache(maxsize={newest})  # keeps the newest answers\n"
-    "def answer({words}):  # worked out when it is asked for, in place of {asked}\n{body}    return {value}\n\n"
-    "if {key} in wanted:  # or a table of those only that can be asked\n    {store}"
+    "def answer({words}):  # worked out when it is asked for, in place of {asked}\n{body}    return {value}"
 )
+_WANTED = "\n\nif {key} in wanted:  # or a table of those only that can be asked\n    {store}"
 _OTHER_WAY = (
     "from functools import lru_cache\n\n@lru_cache(maxsize={newest})  # keeps the newest answers\n"
     "def answer({words}):  # worked out when it is asked for, in place of {asked}\n"
     "    for {other} in {near}:  # where it goes both ways, as one edit of a word does\n"
     "        if {other} in known:  # known: a set of each {other} that the loop goes through\n"
-    "            return {value}\n    return None\n\n"
-    "if {key} in wanted:  # or a table of those only that can be asked\n    {store}"
+    "            return {value}\n    return None"
 )
 _SEARCHED = (
     "def answer(asked):  # goes through them when it is asked, in place of {asked}\n"
@@ -52,11 +51,18 @@ class Table(NamedTuple):
         text = " ".join(self.scope.segment(node).split()) if isinstance(node, ast.expr) else ""
         return f"({text})" if isinstance(node, ast.Tuple) and not text.startswith("(") else text
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list, in which the number of a round is the key."""
+        return any(isinstance(one.ctx, ast.Store) for one in self.keys if isinstance(one, ast.Name))
+
     def answered(self, uses: Sequence[Use], newest: str) -> str | None:
         """Return the function that gives one answer when it is asked; None where it cannot, or all are gone through."""
         kinds = {one.kind for one in uses}
         if not kinds <= _LOOKUPS or not kinds & {"entry", "in"} or self._is_read_there():
             return None
+        if self.is_list and ("in" in kinds or any(one.scope.function == "__getitem__" for one in uses)):
+            return None  # a data set reads all of them
         targets = plain_names(*(one.target for one in self.loops))
         words = [name for key in self.keys for name in _names(self._made_of(key)) if name in targets]
         if not words or len({*words}) < len(words):
@@ -69,12 +75,15 @@ class Table(NamedTuple):
             "store": self.scope.segment(self.statement).split("\n")[0],
         }
         if (body := self._body(set(words), targets)) is not None:
-            return _ANSWER.format(**names, body="".join(f"    {one}\n" for one in body), value=self.text(self.value))
+            code = _ANSWER if self.is_list else _ANSWER + _WANTED
+            return code.format(**names, body="".join(f"    {one}\n" for one in body), value=self.text(self.value))
+        if self.is_list:
+            return None
         match self.loops[-2:], self.value:
             case [outer, ast.For(target=ast.Name(id=word), iter=ast.Call() as near)], ast.Name(id=other):
                 if [word] == words and plain_names(outer.target) & plain_names(near) == {other}:
                     other_way = re.sub(rf"\b{other}\b", word, self.text(near))
-                    return _OTHER_WAY.format(**names, other=other, near=other_way, value=other)
+                    return (_OTHER_WAY + _WANTED).format(**names, other=other, near=other_way, value=other)
         match self.loops, self.keys:
             case [ast.For(target=target, iter=items)], [key] if isinstance(self._made_of(key), ast.Call):
                 key = self._made_of(key)
@@ -98,15 +107,14 @@ class Table(NamedTuple):
         for one in reversed([one for loop in self.loops for one in getattr(loop, "body", ())]):
             if (one.end_lineno or one.lineno) >= self.statement.lineno:
                 continue
-            bound = plain_names(*one.targets) if isinstance(one, ast.Assign) else set[str]()
+            bound = _bound(one.targets) if isinstance(one, ast.Assign) else set[str]()
             if isinstance(one, ast.Assign) and bound & needed:
                 if bound & plain_names(one.value):
                     return None  # it goes on from round to round
                 body.insert(0, one)
                 needed = needed | plain_names(one.value)
                 made.append(one.value)
-        inside = [node for loop in self.loops for node in _inside(loop, self.scope)]
-        changed = {name for one in inside if isinstance(one, ast.AugAssign) for name in plain_names(one.target)}
+        changed = {name for loop in self.loops for one in _inside(loop, self.scope) for name in _changed(one, body)}
         calls = [one for part in made for one in walk(part) if isinstance(one, ast.Call)]
         works = any(
             isinstance(one, ast.Call | ast.BinOp | ast.ListComp) and plain_names(one) & words
@@ -141,6 +149,8 @@ def tables(stores: Sequence[Store]) -> Iterator[Table]:
                     keys = (owner.slice, key)
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="setdefault"), args=[key, value])):
                 keys = (key,)
+            case _ if (number := _number(loops[-1:])) is not None and len(store.values) == 1 and store.adds_items:
+                keys, value = (number,), store.values[0]  # a list, by the number of the round
             case _:
                 continue
         if loops and not any(isinstance(one, ast.Slice) for one in keys):
@@ -154,6 +164,10 @@ def made_table(statement: ast.stmt, scope: Scope) -> Iterator[Table]:
             targets=[ast.Name() | ast.Attribute() as target], value=ast.DictComp(key=key, value=value, generators=loops)
         ):
             yield from _inner(Table(container_name(target), scope, statement, (key,), value, tuple(loops)))
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=ast.ListComp(elt=value) as made):
+            if (number := _number(made.generators)) is not None:
+                table = Table(container_name(target), scope, statement, (number,), value, tuple(made.generators))
+                yield from _inner(table)
 
 
 def _inner(table: Table) -> Iterator[Table]:
@@ -161,15 +175,43 @@ def _inner(table: Table) -> Iterator[Table]:
     match table.value:
         case ast.DictComp(key=key, value=value, generators=loops):
             yield table._replace(keys=(*table.keys, key), value=value, loops=(*table.loops, *loops))
+        case ast.ListComp(elt=value, generators=loops) if (number := _number(loops)) is not None:
+            yield table._replace(keys=(*table.keys, number), value=value, loops=(*table.loops, *loops))
         case _:
             yield table
 
 
+def _number(loops: Sequence[ast.For | ast.comprehension]) -> ast.Name | None:
+    """Return what counts the rounds from 0, which is the index of what a round adds to a list; None without it."""
+    match loops:
+        case [ast.For() | ast.comprehension() as loop] if not getattr(loop, "ifs", ()):
+            match loop.target, loop.iter:
+                case ast.Name() as number, ast.Call(func=ast.Name(id="range"), args=[_]):
+                    return number
+    return None
+
+
+def _changed(node: ast.AST, but: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that a statement of a round gives a value, or changes: `row.append(x)`, `row[i] = x`."""
+    match node:
+        case ast.Assign(targets=targets) if node not in but:
+            return _bound(targets)
+        case ast.AugAssign(target=target):
+            return _bound([target])
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+            return {name}
+    return set()
+
+
+def _bound(targets: Sequence[ast.expr]) -> set[str]:
+    """Return the names that targets bind, or change a part of: not those of an index."""
+    parts = [part for one in targets for part in getattr(one, "elts", [one])]
+    return {container_name(one) for one in parts} - {""}
+
+
 def _names(key: ast.expr) -> list[str]:
     """Return the names in a key in their order."""
-    return list(
-        dict.fromkeys(one.id for one in walk(key) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
-    )
+    return list(dict.fromkeys(one.id for one in walk(key) if isinstance(one, ast.Name)))
 
 
 def _inside(loop: ast.AST, scope: Scope) -> Iterator[ast.AST]:

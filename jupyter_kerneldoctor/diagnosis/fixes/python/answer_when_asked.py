@@ -5,7 +5,7 @@ from jupyter_kerneldoctor.recording.events import NamedObject
 from ...code.stores import stores
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
-from ...frameworks.answers_in_advance import made_table, tables
+from ...frameworks.answers_in_advance import Table, made_table, tables
 from ...frameworks.later_uses import later_uses
 from ...place import guilty_place
 from ...units import two_digits
@@ -71,12 +71,29 @@ class AnswerWhenAsked(Fix):
             says=("return slow(x) ** 2",),
         ),
         _case(
+            "def ask(a, b): return near[a][b]",
+            "near = []\nfor i in range(n):\n    near.append([align(i, j) for j in range(n)])",
+            says=("def answer(i, j):", "return align(i, j)", "in place of near[i][j]"),
+        ),
+        _case(
             "def crack(digest): return near[digest]",
             "near = {}\nfor word in product(ABC, repeat=5):\n    near[digest_of(word)] = word",
             says=("if digest_of(word) == asked:", "if digest_of(word) in wanted:"),
         ),
     ]
     SILENT = [
+        _case(
+            "def show(i): return near[i]",
+            "near = {}\nfor i in ids:\n    row = start(i)\n    for x in xs:\n        row.append(x)\n    near[i] = row",
+        ),
+        _case("def show(i): return near[i]", "near = []\nfor i in range(2, n):\n    near.append(slow(i))"),
+        _case("def show(i): return near[i]", "near = []\nfor i in range(n):\n    near.append(near[-1] + i)"),
+        _case(
+            "class D:\n    def __init__(self, n):\n        self.near = [slow(i) for i in range(n)]\n"
+            "    def __getitem__(self, i): return self.near[i]",
+            "D(9000)",
+            name="self.near",
+        ),
         _case(_WORDS, "for word in near:\n    print(near[word])"),
         _case(_WORDS),  # nothing shows that it is only looked up
         _case("def show(word): return near[word]", "near = {}\nfor row in rows:\n    near[row.word] = row.text"),
@@ -107,7 +124,7 @@ class AnswerWhenAsked(Fix):
                 continue  # a model for each setting: what is costly to make again
             fillers = {one.statement for one in filled} | {table.statement}
             uses = later_uses(table.name, table.scope, fillers, death.code)
-            if (code := table.answered(uses, _newest(death))) is not None:
+            if (code := table.answered(uses, _newest(death, table))) is not None:
                 grew = container.grew_bytes or container.bytes or 0
                 why = (
                     f"{quote(container.name)} grew by {size(grew)}, by {items:,} items: an answer for all that could "
@@ -117,7 +134,7 @@ class AnswerWhenAsked(Fix):
                 return
 
 
-def _newest(death: Death) -> str:
+def _newest(death: Death, table: Table) -> str:
     """Return how many answers to keep: those that take a quarter of the room."""
-    each, room = death.growth.bytes_per_item, death.safe_headroom_bytes
+    each, room = death.growth.bytes_per_item if len(table.keys) == 1 else None, death.safe_headroom_bytes
     return f"{max(1, min(_MOST, two_digits(room // 4 // each))) if each and room else _USUAL:_}"
