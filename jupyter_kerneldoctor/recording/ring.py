@@ -81,7 +81,8 @@ class RingReader:
         if total == self._taken:
             return b""
         data = os.pread(self._fd, SIZE_BYTES, HEADER_BYTES)
-        oldest = self._total() + AHEAD_BYTES - SIZE_BYTES  # what is older may have been overwritten while we read
+        # What is older may have been overwritten meanwhile: by what is not counted yet, and by the blank behind that.
+        oldest = self._total() + 2 * AHEAD_BYTES - SIZE_BYTES
         begin, self._taken = max(self._taken, oldest), total
         return (data * 2)[begin % SIZE_BYTES :][: max(0, total - begin)]
 
