@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from ..code.calls import last_name
 from ..code.notebook import Notebook, Scope
 from ..code.origins import all_origins
 from .torch import Tensors, is_module_class
@@ -40,6 +41,18 @@ def has_time_first(code: Notebook) -> bool:
 def mixes_rows(network: ast.expr, scope: Scope, tensors: Tensors) -> bool:
     """Whether a network of the user's works something out over all rows of what it is given."""
     return any(_mixes(node, method) for method in _methods(network, scope, tensors) for node in method.nodes)
+
+
+def scatters_rows(code: Notebook) -> bool:
+    """Whether the user's code adds up rows where an index says, as the messages of a graph: `index_add(0, …)`."""
+    cells = code.with_text("index_add", "scatter")
+    for scope in (scope for cell in cells for scope in code.scopes(cell)):
+        for one in scope.calls:
+            name, first = last_name(one.func), one.args[:1]
+            is_first = bool(first) and isinstance(first[0], ast.Constant) and first[0].value == 0
+            if name in _JOINS and name != "roll" and is_first:
+                return True
+    return False
 
 
 def _methods(network: ast.expr, scope: Scope, tensors: Tensors) -> Iterator[Scope]:

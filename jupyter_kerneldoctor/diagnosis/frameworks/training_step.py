@@ -9,6 +9,7 @@ from ..code.notebook import Notebook, Scope
 from ..code.values import Values
 from ..units import quote
 from .gradients import backward_calls
+from .joined_items import have_other_lengths, joins_items
 from .related_rows import compares_rows, has_time_first
 from .rows import compared_with, name_of_rows, picks_rows
 from .torch import Kind, Tensors
@@ -148,6 +149,9 @@ def _batch(statements: list[ast.stmt], scope: Scope, tensors: Tensors, values: V
             found.setdefault(name.id, name)
     compared = compared_with(nodes, found.values(), scope, tensors, values) if found else ()
     found |= _as_many([one for one in compared if one[0] is None or one[0].id not in made])
+    loop = next(iter(scope.loops_around(statements[0])), None)
+    if joins_items(list(found.values()), loop, scope, tensors) or have_other_lengths(found.values(), scope, values):
+        raise NoStepError("The tensors of a batch do not all have a row for each sample.")
     yield from sorted(found, key=lambda one: (found[one].lineno, found[one].col_offset))
 
 

@@ -9,7 +9,8 @@ from ..code.trees import walk
 from ..code.values import Values
 from ..edits import Changes, EditRefusedError, append, replace, wrap
 from .gradients import backward_calls
-from .related_rows import has_time_first
+from .joined_items import are_of_graphs
+from .related_rows import has_time_first, mixes_rows
 from .rows import compared_with, picks_rows
 from .torch import Kind, Tensors
 
@@ -56,17 +57,34 @@ def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
             data = {one.id: one for call, one in given if _is_network(call, scope, tensors)}
             if len(data) == 1 and not picks_rows(nodes, scope, tensors):
                 ((name, node),) = data.items()
+                unknown = _unknown_beside(name, [one for one, _ in given], scope, tensors)
+                networks = [call.func for call, _ in given if _is_network(call, scope, tensors)]
+                mixes = unknown and any(mixes_rows(one, scope, tensors) for one in networks)
+                if mixes or are_of_graphs([node, *unknown], code):
+                    continue
                 rows = values.rows(node, scope)
                 others = dict.fromkeys(one.id for call, one in given if one.id != name and len(call.args) > 1)
                 compared = compared_with(nodes, [node], scope, tensors, values)
                 beside = [one for one in compared if one[0] is None or one[0].id not in bound]
                 others |= dict.fromkeys(one.id for one, _ in beside if one is not None)
-                is_clear = all(as_many for _, as_many in beside) and not (
-                    _is_beside(nodes, {name, *others} | bound, scope, tensors)
-                    or _has_more_rows(_others(nodes, {name, *others} | bound), rows, scope, values, tensors)
+                is_clear = (
+                    not unknown
+                    and all(as_many for _, as_many in beside)
+                    and not (
+                        _is_beside(nodes, {name, *others} | bound, scope, tensors)
+                        or _has_more_rows(_others(nodes, {name, *others} | bound), rows, scope, values, tensors)
+                    )
                 )
                 return WholeBatch(loop, scope, (name, *others), rows, is_clear)
     return None
+
+
+def _unknown_beside(name: str, calls: list[ast.Call], scope: Scope, tensors: Tensors) -> list[ast.Name]:
+    """Return what else the network is given with the data, of which nothing is known: it may have a row for each."""
+    networks = [one for one in calls if _is_network(one, scope, tensors)]
+    given = [one for call in networks for one in (*call.args, *(word.value for word in call.keywords))]
+    names = [one for one in given if isinstance(one, ast.Name) and one.id != name]
+    return [one for one in names if tensors.kind(one, scope) is Kind.OTHER and not tensors.origins.number(one, scope)]
 
 
 def _is_beside(nodes: list[ast.AST], known: set[str], scope: Scope, tensors: Tensors) -> bool:

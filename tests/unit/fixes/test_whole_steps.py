@@ -105,3 +105,26 @@ def test_what_may_not_fit_together_is_only_told(loop):
 )
 def test_nothing_is_said_of_a_step_with_some_rows(setup, loop):
     assert proposed(setup, f"for i in range(9):\n    {loop}") is None
+
+
+@pytest.mark.parametrize(
+    ("network", "step", "is_offered"),
+    [
+        (
+            "return self.a(x) * w",
+            "model(X, w)",
+            True,
+        ),  # said, but not written: it may have a row for each, or be one row
+        ("return w @ self.a(x)", "model(X, w)", False),
+        ("return torch.zeros(9, 9).index_add(0, w[1], self.a(x)[w[0]])", "model(X, w)", False),
+        ("return self.a(x)", "model(X, edge_index)", False),
+    ],
+)
+def test_a_graph_is_not_taken_in_pieces(network, step, is_offered):
+    """Its nodes need each other: the network gets what tells which, beside them."""
+    made = f"import torch\nclass Net(torch.nn.Module):\n    def forward(self, x, w):\n        {network}\n"
+    data = "X, y = torch.randn(9000, 3), torch.randn(9000)\nmodel, crit = Net(), torch.nn.MSELoss()"
+    rounds = f"for epoch in range(9):\n    loss = crit({step}, y)\n    loss.backward()\n    opt.step()"
+    proposal = ask(ReduceBatchSize(), Case(made + data, rounds, cause="oom-cgroup").death())[0]
+    assert (proposal is not None) == is_offered
+    assert proposal is None or not proposal.edits

@@ -13,6 +13,11 @@ from ...workers import workers_bytes
 _LOAD = "import torch\nmodel, crit = torch.nn.Linear(9, 9), torch.nn.MSELoss()\nbatch_size = 1024\n"
 _LOADER = "loader = torch.utils.data.DataLoader(data, batch_size)"
 _STEP = "for x, y in loader:\n    opt.zero_grad()\n    loss = crit(model(x), y)\n    loss.backward()\n    opt.step()\n"
+_COLLATED = (
+    _LOAD
+    + "def collate(items):\n    xs, ys = zip(*items)\n    return {}\n"
+    + _LOADER.replace("h_size", "h_size, collate_fn=collate")
+)
 _ADAM = "opt = torch.optim.Adam(model.parameters())\n"
 
 
@@ -29,7 +34,8 @@ class MicroBatchSplit(Fix):
 
     When it is offered: Memory ran out in a training step of plain PyTorch that has one optimizer, one
     `loss.backward()`, and a loss that is a mean over rows. Not with BatchNorm, whose statistics are those of a part,
-    gradient scalers, closures, or several optimizers; and not where memory grows from step to step.
+    gradient scalers, closures, or several optimizers; not where memory grows from step to step; and not where the
+    tensors of a batch do not all have a row for each sample, as those of graphs that are joined.
 
     What it costs: Time: more and smaller passes. Gradients are equal up to rounding, apart from dropout's random
     numbers.
@@ -84,6 +90,16 @@ class MicroBatchSplit(Fix):
             "        loss = ((model(x) - y.float()) ** 2).mean()\n"
             "        (loss * (len(x) / len(full_x))).backward()\n    opt.step()\n",
         ),
+        Case(  # the user's own way to make a batch, with a row for each item
+            _COLLATED.format("torch.stack(xs), torch.nn.utils.rnn.pad_sequence(ys, batch_first=True)"),
+            _STEP,
+            becomes=_STEP.replace("    loss", "        loss")
+            .replace("    loss.b", "    (loss * (len(x) / len(full_x))).b")
+            .replace(
+                "grad()\n",
+                "grad()\n    full_x, full_y = x, y\n    for x, y in zip(full_x.split(64), full_y.split(64)):\n",
+            ),
+        ),
         Case(
             _LOAD + _ADAM + _LOADER,
             _STEP,
@@ -110,6 +126,26 @@ class MicroBatchSplit(Fix):
         Case(_LOAD + _LOADER, _STEP.replace("(x), y)", "(x), y, weight=w)")),
         Case(_LOAD + _LOADER, _STEP.replace("crit(model(x), y)", "my_loss(model(x), y)")),
         Case(_LOAD + _LOADER, _STEP.replace("model(x)", "model(batch['x'])")),
+        # items joined one behind the other, as graphs or texts are, or with time first: parts are not of the same items
+        *(
+            Case(_COLLATED.format(made), _STEP)
+            for made in (
+                "torch.cat(xs), torch.stack(ys)",
+                "torch.tensor(list(itertools.chain(*xs))), torch.stack(ys)",
+                "torch.nn.utils.rnn.pad_sequence(xs), torch.tensor(ys)",
+                "torch.stack(xs, dim=1), torch.tensor(ys)",
+                "joined(xs), torch.tensor(ys)\ndef joined(xs): return torch.concat(xs)",
+            )
+        ),
+        Case(_LOAD + _LOADER.replace("size)", "size, collate_fn=lambda b: (torch.cat([x for x, y in b]), 1))"), _STEP),
+        Case(_LOAD + _LOADER, _STEP.replace("x, y in", "x, edge_index, y in").replace("l(x)", "l(x, edge_index)")),
+        Case(_LOAD + _LOADER, _STEP.replace("x, y in", "g in").replace("l(x), y", "l(g), g.y")),
+        Case(_LOAD + "from torch_geometric.loader import DataLoader\nloader = DataLoader(data, batch_size)", _STEP),
+        Case(
+            _LOAD + "class Net(torch.nn.Module):\n    def forward(self, x, to):\n"
+            "        return torch.zeros(9, 9).index_add(0, to, x)\nmodel = Net()\n" + _LOADER,
+            _STEP.replace("x, y in", "x, to, y in").replace("l(x)", "l(x, to)"),
+        ),
         # how many rows the other one has, is not known; and a graph, whose nodes need each other
         Case(_LOAD + _LOADER, _STEP.replace("crit(model(x), y)", "((model(x) - other) ** 2).mean()")),
         Case(_LOAD + _LOADER, _STEP.replace("crit(model(x), y)", "crit(model(x)[train_mask], y[train_mask])")),
