@@ -2,7 +2,7 @@
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jupyter_kerneldoctor.recording.model import Cell
 
@@ -23,7 +23,7 @@ from .place import grew_in
 from .postmortem import Basis, ExpectedPeak
 from .trained_weights import fill_the_memory
 from .units import sentence, size
-from .unrolled import unrolled_step
+from .unrolled import may_be_early, unrolled_step
 
 _CAUTION = 8  # how far below the bound of a cut-off peak to begin: seen needs were five times what the kill let be seen
 _SEEN = 4
@@ -50,11 +50,13 @@ class Choice:
     peak: ExpectedPeak | None = None
     is_guess: bool = False
     """How many rows there are is not known, so nothing can be worked out."""
+    is_early: bool = False
+    """Most of the rounds of a step may not have been seen: a solver's, each of which is kept."""
 
     @property
     def may_well_fit(self) -> bool:
         """Whether it is as far below the bound as needs that were seen: a batch of few rows may not get there."""
-        return self.at_most is None or self.value * _SEEN <= self.at_most
+        return self.at_most is None or (self.value * _SEEN <= self.at_most and not self.is_early)
 
     @property
     def reason(self) -> str:
@@ -69,6 +71,8 @@ class Choice:
         if self.runs:
             return f"The cell ran to its end with {self.value} before."
         bound = f"At most {self.at_most} would fit, probably fewer: the kernel died before the step was finished. "
+        if self.is_early:
+            bound += "Its loop keeps every round, and how many were done is not known: fewer rounds help as well. "
         smaller = str(self.value // 2) if self.value > 1 else "a smaller network"
         return f"{bound if self.at_most else ''}Try {self.value}; if it still dies, then {smaller}."
 
@@ -125,7 +129,7 @@ def batch_to_blame(death: Death) -> Batch | None:
     if rows is None:
         return Batch(Choice(_USUAL, is_guess=True), None, whole, began)
     found = choose(death, rows, from_runs=False)
-    largest = found and Choice(min(found.value, _LARGEST_FIRST_TRY), found.at_most)
+    largest = found and replace(found, value=min(found.value, _LARGEST_FIRST_TRY))
     return None if largest is None else Batch(largest, None, whole, began)
 
 
@@ -181,7 +185,8 @@ def choose(death: Death, rows: int, *, from_runs: bool = True) -> Choice | None:
     scores = pair_scores(death.code, death.values)
     if scores is not None and value * scores.row_bytes > target - before:
         return None
-    return Choice(value, at_most=min(at_most, rows - 1)) if 1 <= value < rows else None
+    is_early = step is None and may_be_early(death)
+    return Choice(value, min(at_most, rows - 1), is_early=is_early) if 1 <= value < rows else None
 
 
 def power_of_two(number: int) -> int:

@@ -7,6 +7,9 @@ from .code.scopes import Loop, Scope
 from .code.stores import stores
 from .code.trees import walk
 from .death import Death
+from .frameworks.unrolled_loops import unrolled_loops
+
+_FEW_ROUNDS = 8
 
 
 class Unrolled(NamedTuple):
@@ -36,8 +39,20 @@ def unrolled_step(death: Death) -> Unrolled | None:
         for store in stores(death.code.running.functions) if done > 1 else ():
             loop = next(iter(store.scope.loops_around(store.statement)), None)
             if store.container == one.name and isinstance(loop, ast.For) and (states := _states(loop, store.scope)):
-                return Unrolled(loop, store.scope, done, _rounds(loop, store.scope, death), states)
+                return Unrolled(loop, store.scope, done, rounds_of(loop, store.scope, death), states)
     return None
+
+
+def may_be_early(death: Death) -> bool:
+    """Whether memory ran out within a loop of a solver, which keeps all rounds, and how many it had done is not known.
+
+    The rest of a step may then take many times as much as what was seen of it.
+    """
+    for found in unrolled_loops(death.code) if death.user_frames else ():
+        if found.is_iteration and death.was_running(found.loop, found.scope):
+            rounds = rounds_of(found.loop, found.scope, death)
+            return rounds is None or rounds > _FEW_ROUNDS
+    return False
 
 
 def _states(loop: ast.For, scope: Scope) -> tuple[str, ...]:
@@ -52,14 +67,16 @@ def _states(loop: ast.For, scope: Scope) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _rounds(loop: ast.For, scope: Scope, death: Death) -> int | None:
+def rounds_of(loop: Loop, scope: Scope, death: Death) -> int | None:
     """Return how many rounds a loop over a range has, also where that is read off a shape: `b, t, *_ = x.shape`."""
+    if not isinstance(loop, ast.For):
+        return None
     match loop.iter:
         case ast.Call(func=ast.Name(id="range"), args=[count]):
             if (known := death.values.number(count, scope)) is not None:
                 return known
-        case _:
-            return death.values.rows(loop.iter, scope)
+        case given:
+            return death.values.rows(given, scope)
     for node in scope.nodes:
         match node:
             case (

@@ -1,20 +1,14 @@
-import ast
-
-from ...code.calls import last_name, plain_names
-from ...code.notebook import Notebook
-from ...code.trees import walk
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote
-from ...frameworks.gradients import backward_calls, records_graph
-from ...frameworks.keras import tapes
-from ...frameworks.torch import Kind, Tensors
+from ...code.calls import last_name
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
+from ...frameworks.unrolled_loops import unrolled_loops
 from ...place import grew_in
+from ...unrolled import rounds_of
 
-_STEPS = 3  # from statement to statement
 _HELD = 0.3  # of the growth: an object of that size explains it without a graph
-_NUMBERS = ("item", "float", "int", "len", "detach", "stop_gradient", "numpy")
 _TORCH = (
     "{name} = {name}.detach(){again}  # first in the loop, where no gradient has to reach the rounds before\n\n"
-    "with torch.no_grad():  # around the loop, where no gradient is wanted at all\n    ...\n\n"
+    "with torch.no_grad():  # around the loop, where no gradient is wanted at all; or around all rounds but the last\n"
+    "    ...\n\n"
     "{name} = checkpoint(rounds, {name}, use_reentrant=False)  # or through all rounds: rounds() does 100 of them,\n"
     "# and they are worked out again in the backward pass; from torch.utils.checkpoint import checkpoint"
 )
@@ -60,6 +54,14 @@ class CutTheGraph(Fix):
             line=3,
             says=("v = v.detach().requires_grad_()", "without create_graph"),
         ),
+        Case(  # a solver within the loss; `v` goes on by way of `u`
+            _RUN + "\nclass Plan(torch.nn.Module):\n    def __init__(self, n=200): self.n = n\n"
+            "    def forward(self, C):\n        K, v = torch.exp(-C), torch.ones(9)\n        for _ in range(self.n):\n"
+            "            u = 1 / (K @ v)\n            v = 1 / (K.T @ u)\n        return u",
+            "plan = Plan()\nfor x in xs:\n    plan((x * w) ** 2).sum().backward()",
+            line=3,
+            says=("`v = 1 / (K.T @ u)`", "all 200 rounds", "all rounds but the last"),
+        ),
         Case(
             "import tensorflow as tf\nw = tf.Variable(1.0)",
             "with tf.GradientTape() as t:\n    for i in range(5000):\n        x = tf.tanh(x * w)\ng = t.gradient(x, w)",
@@ -84,99 +86,21 @@ class CutTheGraph(Fix):
         code, growth = death.code, death.growth
         if not (death.memory.grew_here and growth.goes_on) or growth.is_held(_HELD):
             return
-        of_torch = code.imports("torch") and _has_gradients(code)
-        for scope in code.running if of_torch or code.imports("tensorflow") else ():
-            taped = [] if of_torch else [one.statement for one in tapes(scope, code)]
-            for node in scope.nodes:
-                name, value = _gone_on(node, in_tuples=bool(taped))
-                if value is None or not isinstance(node, ast.stmt):
-                    continue
-                loop = next(iter(scope.loops_around(node)), None)
-                if (
-                    not isinstance(loop, ast.For | ast.While)
-                    or _is_a_number(value)
-                    or not death.was_running(loop, scope)
-                ):
-                    continue
-                if isinstance(loop, ast.For) and any(
-                    isinstance(one, ast.Call) and plain_names(one.func) & plain_names(loop.target)
-                    for one in walk(value)
-                ):
-                    continue  # the layers of a network, one after the other
-                is_recorded = _has_graph(value, scope, code) if of_torch else _is_in(taped, loop)
-                if not is_recorded or backward_calls(loop, scope) or grew_in(death, loop, scope) is False:
-                    continue
-                if _is_a_sum(name, value, scope.inside(loop)) or any(_is_cut(one, name) for one in scope.inside(loop)):
-                    continue
-                why = (
-                    f"{quote(' '.join(scope.segment(node).split()))} goes on from what the round before it worked out. "
-                    "Gradients are recorded, so the newest value holds on to all rounds."
-                )
-                calls = [one for one in scope.inside(loop) if isinstance(one, ast.Call)]
-                grads = any(last_name(one.func) == "grad" for one in calls)
-                snippet = (_TORCH if of_torch else _TF).format(name=name, again=".requires_grad_()" if grads else "")
-                created = grads and any(word.arg == "create_graph" for one in calls for word in one.keywords)
-                yield Proposal((), why, death.memory.ramp_bytes, snippet=snippet + (_CREATED if created else ""))
-                return
-
-
-def _gone_on(node: ast.AST, *, in_tuples: bool) -> tuple[str, ast.expr | None]:
-    """Return the name that a statement works out of itself, and its new value: `x = f(x)`, `y, h = cell(x, h)`."""
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in plain_names(value):
-            return name, value
-        case ast.Assign(targets=[ast.Tuple(elts=[*_, ast.Name(id=name)])], value=value) if in_tuples:
-            return (name, value) if name in plain_names(value) else ("", None)
-        case ast.AugAssign(target=ast.Name(id=name), value=value):
-            return name, value
-    return "", None
-
-
-def _has_graph(value: ast.expr, scope: Scope, code: Notebook) -> bool:
-    """Whether a value surely is worked out of something that has a gradient, and that is recorded."""
-    return Tensors(code).kind(value, scope) is Kind.GRAPH and records_graph(value, scope, code)
-
-
-def _has_gradients(code: Notebook) -> bool:
-    """Whether something in the cells has a gradient: a network, a parameter, a tensor that asks for one."""
-    return any(map(code.has_text, ("requires_grad", "nn.", "Parameter(", "from_pretrained")))
-
-
-def _is_a_number(value: ast.expr) -> bool:
-    """Whether what is added is a plain number, or cut off from its graph."""
-    calls = [one for one in walk(value) if isinstance(one, ast.Call)]
-    parts = [one for one in walk(value) if isinstance(one, ast.Name)]
-    return any(last_name(one.func) in _NUMBERS for one in calls) or len({one.id for one in parts}) < 2 - bool(calls)
-
-
-def _is_a_sum(name: str, value: ast.expr, nodes: list[ast.AST]) -> bool:
-    """Whether what is added does not depend on what there is: a sum of losses needs all of them for its gradient."""
-    match value:
-        case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.Name(id=other), right=added) if other == name:
-            pass
-        case ast.BinOp(op=ast.Add(), left=added, right=ast.Name(id=other)) if other == name:
-            pass
-        case _ if name not in plain_names(value):
-            added = value  # total += loss
-        case _:
-            return False
-    known = plain_names(added)
-    for _ in range(_STEPS):
-        for one in nodes:
-            if isinstance(one, ast.Assign) and plain_names(*one.targets) & known - {name}:
-                known |= plain_names(one.value)
-    return name not in known
-
-
-def _is_in(statements: list[ast.With], loop: ast.stmt) -> bool:
-    return any(loop in walk(one) for one in statements)
-
-
-def _is_cut(node: ast.AST, name: str) -> bool:
-    """Whether a statement cuts the value off from its graph: `x = x.detach()`, `x.detach_()`."""
-    match node:
-        case ast.Call(func=ast.Attribute(attr="detach" | "detach_" | "data", value=ast.Name(id=other))):
-            return other == name
-        case ast.Call(func=ast.Attribute(attr="stop_gradient"), args=[ast.Name(id=other)]):
-            return other == name
-    return False
+        for found in unrolled_loops(code):
+            scope, loop, calls = found.scope, found.loop, found.calls
+            if not death.was_running(loop, scope) or grew_in(death, loop, scope) is False:
+                continue
+            rounds = rounds_of(loop, scope, death)
+            made = " ".join(scope.segment(found.made).split())
+            all_of_them = f"all {rounds} rounds" if rounds else "all rounds"
+            why = (
+                f"{quote(made)} goes on from what the round before it worked out. Gradients are recorded, so the "
+                f"newest value holds on to {all_of_them}. Half as many keep half as much."
+            )
+            grads = any(last_name(one.func) == "grad" for one in calls)
+            snippet = (_TORCH if found.of_torch else _TF).format(
+                name=found.name, again=".requires_grad_()" if grads else ""
+            )
+            created = grads and any(word.arg == "create_graph" for one in calls for word in one.keywords)
+            yield Proposal((), why, death.memory.ramp_bytes, snippet=snippet + (_CREATED if created else ""))
+            return

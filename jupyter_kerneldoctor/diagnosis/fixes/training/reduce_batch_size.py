@@ -263,7 +263,7 @@ class ReduceBatchSize(Fix):
         if batch is None:
             return
         choice, written, missing = batch.choice, batch.written, death.memory.missing_bytes
-        if (workers_bytes(death) or 0) > (missing or 0) // 2:  # fewer of these come first
+        if choice.is_early or (workers_bytes(death) or 0) > (missing or 0) // 2:  # rounds or workers come first
             missing = (missing or 0) // 2
         if written is None:
             yield from _in_pieces(death, batch)
