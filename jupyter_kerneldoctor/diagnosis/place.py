@@ -8,12 +8,14 @@ from jupyter_kerneldoctor.recording.events import Frame, StatementGrowth
 
 from .analysis.guilty_statement import guilty_statement
 from .analysis.user_frames import UserFrame, user_frames
+from .code.origins import Origins
 from .code.scopes import Scope
 from .death import Death
 from .frameworks.kept import Kept
 
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
 _LONGEST = 80
+_DEEPEST = 4  # calls within calls
 _LEAST = 0.25  # of the growth that could be charged to statements
 
 
@@ -31,6 +33,16 @@ def grew_in(death: Death, node: ast.stmt | ast.expr, scope: Scope) -> bool | Non
     if death.code.line is not None and scope.is_cell and scope.cell == death.code.last:
         return death.code.is_at_line(node, scope)
     return None
+
+
+def may_have_run(death: Death, scope: Scope, depth: int = 0) -> bool:
+    """Whether a function may have run at the line that was running: false where all its calls stand in other lines."""
+    if death.user_frames or scope.is_cell or depth > _DEEPEST:
+        return True
+    calls = Origins(death.code).calls_of(scope)
+    return not calls or any(
+        death.code.is_at_line(call, caller) and may_have_run(death, caller, depth + 1) for call, caller in calls
+    )
 
 
 def grew_around(death: Death, kept: Kept) -> bool:

@@ -6,7 +6,7 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, 
 from ...frameworks.gradients import goes_backward
 from ...frameworks.pair_matrices import PairMatrix, pair_matrices, spread, sums_in
 from ...frameworks.sorted_sums import sorted_sum
-from ...place import grew_in
+from ...place import grew_in, may_have_run
 
 _STEPS = 3  # from statement to statement
 _PART = 8  # of the missing memory: a smaller matrix does not explain it
@@ -102,6 +102,7 @@ class SortAndAddUp(Fix):
         Case("import numpy as np\nt = np.ones(100)", "M = t[:, None] >= t\nn = M.sum(1)", line=1),
         Case("import numpy as np\nt = np.ones(40_000)", "M = t[:, None] >= t", line=1),  # the matrix itself is wanted
         Case("import numpy as np\nX = np.ones((4000, 9))", "M = (X[:, None] >= X[None]).all(-1)", line=1),
+        Case(_HARRELL, "c = concordance(y, net.predict(x))\nload()", line=2),
         Case("import numpy as np\nt = np.ones(40_000)", "n = (t[None] >= t[None, :]).sum()", line=1),
     ]
 
@@ -151,7 +152,7 @@ def _was_running(one: PairMatrix, made: set[str], death: Death) -> bool:
     """Whether memory may have run out where the matrix was made or used."""
     scope = one.scope
     using = [scope.tree.statements[name] for name in scope.names if isinstance(name, ast.Name) and name.id in made]
-    return any(
+    return may_have_run(death, scope) and any(
         death.was_running(node, scope) and grew_in(death, node, scope) is not False
         for node in (scope.tree.statements[one.node], *using)
     )

@@ -42,7 +42,7 @@ class MicroBatchSplit(Fix):
     """
 
     id, title, causes = "micro-batch-split", "Accumulate the gradient over parts of each batch", OUT_OF_MEMORY
-    unless_offered = frozenset({"prediction-like-target"})
+    unless_offered = frozenset({"prediction-like-target", "scores-of-distances"})
 
     FIRES = [
         Case(
