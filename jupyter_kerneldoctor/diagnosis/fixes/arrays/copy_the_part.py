@@ -7,18 +7,25 @@ from jupyter_kerneldoctor.recording.events import NamedObject
 from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...code.stores import stores
+from ...code.trees import walk
 from ...edits import replace as replaced
 from ...examples import MIB
 from ...filled import filling
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.item_forms import parts_of
 from ...frameworks.kept_items import KeptItem, kept_items
+from ...frameworks.loaders import LOADERS
 from ...frameworks.numpy import VIEWS
 from ...frameworks.smaller_items import package_of
 
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=90, grew_bytes=1500 * MIB, items_before=0)
 _TORCH = "import torch\nnet = torch.nn.Linear(9, 9)\nrows = []\nwith torch.no_grad():\n    for x in xs:\n"
 _NUMPY = "import numpy as np\nrows = []\nfor p in paths:\n    page = np.load(p)\n"
+_BATCHES = (
+    "import torch\nrows, loader = [], torch.utils.data.DataLoader(data)\n"
+    "with torch.no_grad():\n    for x, y in loader:\n"
+    "        bad = (net(x) != y).nonzero().flatten()\n        for i in {}:\n"
+)
 _COPIES = {"torch": "clone", "numpy": "copy", "pandas": "copy"}
 _PACKAGES = {"torch.Tensor": "torch", "numpy.ndarray": "numpy", "pandas.DataFrame": "pandas"}
 _TEXT_OF = {
@@ -81,9 +88,31 @@ class CopyThePart(Fix):
             "pandas.DataFrame",
             becomes={"df.head(9)": "df.head(9).copy()"},
         ),
+        _case(  # of each batch of a loader some rows
+            _BATCHES.format("bad.tolist()[:3]")
+            + "            rows.append((\n                x[i],\n                i,\n            ))",
+            "tuple",
+            "x[i].clone()",
+            "`x[i]` is a view",
+        ),
+        _case(
+            _BATCHES.format("enumerate(y)").replace("i in", "i, one in") + "            if one > 3: rows.append(x[i])",
+            "torch.Tensor",
+            "x[i].clone()",
+        ),
+        _case(
+            _BATCHES.split("        for", maxsplit=1)[0] + "        rows.append({'first': x[0], 'n': len(x)})",
+            "dict",
+            becomes={"x[0]": "x[0].clone()"},
+        ),
         _case("import re\nrows = []\nfor m in re.finditer(x, text):\n    rows.append(m)", "re.Match", "m.group()"),
     ]
     SILENT = [
+        _case(_BATCHES.format("bad") + "            rows.append((x[[i, i + 1]], i))", "tuple"),
+        _case(_BATCHES.format("bad") + "            rows.append((x[i].mean(), i))", "tuple"),
+        _case(
+            _BATCHES.format("bad").replace("DataLoader(data)", "data") + "            rows.append((x[i], i))", "tuple"
+        ),
         _case(_NUMPY + "    rows.append(page[page > 3])", "numpy.ndarray"),
         _case(_NUMPY + "    rows.append(page[3])", "numpy.float64"),
         _case(_NUMPY + "    rows.append(page[best])", "numpy.ndarray"),
@@ -104,12 +133,17 @@ class CopyThePart(Fix):
             for part in _parts(kept, death) if loops else ():
                 is_itself, whole = part is kept.value or isinstance(kept.value, ast.Name), _whole(part)
                 known = f"{container.item_type}" if is_itself and container.item_type else ""
-                package = _PACKAGES.get(known, "") if known else package_of(whole, kept.scope, death.code)
-                around = _made_in(whole, kept.scope)
+                batches = _batches(whole, kept.scope, death)
+                package = "torch" if batches else package_of(whole, kept.scope, death.code)
+                package = _PACKAGES.get(known, "") if known else package
+                around = batches or _made_in(whole, kept.scope)
                 if (
                     package not in _COPIES
                     or not around
-                    or not _is_view(part, is_array=package in ("numpy", "torch") and bool(known))
+                    or (
+                        not (batches and _is_row(part, kept.scope))
+                        and not _is_view(part, is_array=package in ("numpy", "torch") and bool(known))
+                    )
                 ):
                     continue
                 text, grew = segment(part), container.grew_bytes or container.bytes
@@ -126,6 +160,46 @@ class CopyThePart(Fix):
                 why = f"{quote(found)} holds on to all of the page or text that it was found in, as long as it is kept."
                 title = "Keep the text of what was found: the object keeps the whole page or text"
                 yield Proposal((), why, grew, title, f"{kept.put(form.format(found))}  # a text of its own, not a part")
+
+
+def _batches(whole: ast.expr, scope: Scope, death: Death) -> tuple[ast.AST, ...]:
+    """Return the loop over batches of a loader that gives a tensor in each round, and the loops around it."""
+    stored = [one for one in scope.named(getattr(whole, "id", None)) if isinstance(one.ctx, ast.Store)]
+    loops = [one for one in scope.loops_around(whole) if isinstance(one, ast.For)] if len(stored) == 1 else []
+    loop = next((one for one in loops if stored[0] in walk(one.target)), None)
+    if loop is None:
+        return ()
+    made = ((one, at) for one, at in all_origins(loop.iter, scope, death.code, parts=True) if isinstance(one, ast.Call))
+    is_loader = any(death.code.qualified(one.func, at) in LOADERS for one, at in made)
+    return (loop, *scope.loops_around(loop)) if is_loader else ()
+
+
+def _is_row(part: ast.expr, scope: Scope) -> bool:
+    """Whether an index is one number: written, or one of a list of them or of a count, `i` of `for i in range(9)`."""
+    match part:
+        case ast.Subscript(slice=ast.Constant(value=int())):
+            return True
+        case ast.Subscript(slice=ast.Name(id=name)):
+            pass
+        case _:
+            return False
+    for loop in scope.loops_around(part):
+        match loop:
+            case ast.For(target=ast.Name(id=bound), iter=given) if bound == name:
+                calls = [last_name(one.func) for one in walk(given) if isinstance(one, ast.Call)]
+                return any(one in ("range", "tolist") for one in calls) or _is_listed(given, scope)
+            case ast.For(target=ast.Tuple(elts=[ast.Name(id=bound), *_]), iter=ast.Call(func=function)) if (
+                bound == name
+            ):
+                return last_name(function) == "enumerate"
+    return False
+
+
+def _is_listed(node: ast.expr, scope: Scope) -> bool:
+    """Whether something is a list of numbers that a tensor gave: `bad[:3]` of `bad = wrong.nonzero().tolist()`."""
+    inner = node.value if isinstance(node, ast.Subscript) else node
+    values = [one.value for one in scope.bindings.get(getattr(inner, "id", ""), ())]
+    return bool(values) and all(isinstance(one, ast.Call) and last_name(one.func) == "tolist" for one in values)
 
 
 def _made_in(whole: ast.expr, scope: Scope) -> tuple[ast.AST, ...]:

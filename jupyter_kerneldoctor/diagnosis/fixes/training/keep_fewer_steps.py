@@ -1,7 +1,11 @@
 import ast
 import re
 
+from jupyter_kerneldoctor.recording.events import NamedObject
+
+from ...code.stores import stores
 from ...edits import EditRefusedError, wrap
+from ...examples import MIB
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.kept import Kept, is_bound_anew
 from ...frameworks.step_growth import kept_tensors
@@ -51,6 +55,11 @@ class KeepFewerSteps(Fix):
         ),
     ]
     SILENT = [
+        Case(  # it is another list that grew
+            _NET + "wrong = []",
+            "for step, x in enumerate(xs):\n" + _STEP + "    log['h'].append(h.detach())\n    wrong.append(x[0])",
+            grew=NamedObject("wrong", "list", 1600 * MIB, items=90, grew_bytes=1500 * MIB, items_before=0),
+        ),
         Case(  # a bank that the next step is compared with
             _NET,
             "bank = torch.zeros(4, 9)\nfor step, x in enumerate(xs):\n    h = net(x)\n    loss = (h @ bank.T).mean()\n"
@@ -65,7 +74,7 @@ class KeepFewerSteps(Fix):
     def propose(self, death: Death) -> Proposals:
         memory = death.memory
         found = kept_tensors(death.code, Tensors(death.code)) if memory.grew_here else []
-        found = [one for one in found if grew_around(death, one)]
+        found = [one for one in found if grew_around(death, one) and not _is_other(one, death)]
         if not found:
             return
         names = enumeration([quote(name) for name in dict.fromkeys(one.container for one in found)])
@@ -85,6 +94,18 @@ class KeepFewerSteps(Fix):
                 yield Proposal(wrap(one.scope, [statement], _condition(one)), why, memory.ramp_bytes, snippet=snippet)
         except EditRefusedError:
             yield Proposal((), why, memory.ramp_bytes, snippet=snippet)
+
+
+def _is_other(kept: Kept, death: Death) -> bool:
+    """Whether another container is known to have grown, which the code fills elsewhere."""
+    grown = death.growth.container
+    if grown is None or _word(grown.name) == _word(kept.container):
+        return False
+    return any(_word(one.container) == _word(grown.name) for one in stores(death.code.running))
+
+
+def _word(name: str) -> str:
+    return name.rpartition(".")[2].partition("[")[0]
 
 
 def _owner(kept: Kept) -> str:
