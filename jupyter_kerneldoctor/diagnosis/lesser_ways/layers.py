@@ -18,14 +18,47 @@ def _of_each_layer(call: Call, _death: Death) -> bool:
     return call.scope.function == "__init__" and (is_kept or "register_buffer" in inside)
 
 
+_MANY_TOKENS = 200_000
+_TOKENS = (
+    "row = zlib.crc32(name.encode()) % 50_000  # a bucket for each id, shared by some; import zlib\n"
+    "ids = nn.Embedding(50_000, 64)  # an embedding of its own, narrower than that of the words\n"
+    "# or tokens for the frequent ids only, and one <other> for the rest: Counter(names).most_common(20_000)"
+)
+
+
+def _has_many_tokens(call: Call, death: Death) -> bool:
+    """Whether a model or its training has a vocabulary that was set to a great number: `GPT2Config(vocab_size=n)`."""
+    name = death.code.qualified(call.node.func, call.scope) or ""
+    if name.startswith("transformers.") and "Config" in name:
+        return False
+    sizes = [(one.argument("vocab_size"), one.scope) for one in death.code.calls("transformers.*")]
+    return any((death.values.number(one, where) or 0) >= _MANY_TOKENS for one, where in sizes if one is not None)
+
+
 WAYS = (
+    LesserWay(
+        (".step", ".backward", "transformers.*"),
+        "Make no token of each id: an embedding of its own, or some thousand buckets",
+        "has a row of weights for each token of a very large vocabulary, and one of numbers for each place in a text.",
+        _TOKENS,
+        Case(
+            "from transformers import GPT2Config, GPT2LMHeadModel\nN = 900_000\nc = GPT2Config(vocab_size=N)",
+            "model = GPT2LMHeadModel(c)",
+            says=("zlib.crc32", "nn.Embedding(50_000, 64)"),
+        ),
+        _has_many_tokens,
+        silent=(
+            Case(
+                "from transformers import GPT2Config, GPT2LMHeadModel\nc = GPT2Config(vocab_size=50_000)",
+                "model = GPT2LMHeadModel(c)",
+            ),
+        ),
+    ),
     LesserWay(
         (".resize_token_embeddings",),
         "Make no token of each id: an embedding of its own, or some thousand buckets",
         "makes a row of weights for each new token, and training keeps three more numbers of each weight.",
-        "row = zlib.crc32(name.encode()) % 50_000  # a bucket for each id, shared by some; import zlib\n"
-        "ids = nn.Embedding(50_000, 64)  # an embedding of its own, narrower than that of the words\n"
-        "# or tokens for the frequent ids only, and one <other> for the rest: Counter(names).most_common(20_000)",
+        _TOKENS,
         Case("import transformers\nmodel = transformers.AutoModel.from_config(c)", "model.resize_token_embeddings(n)"),
         is_method_of("transformers"),
         silent=("model.resize(n)",),
