@@ -16,6 +16,8 @@ _MOST_PARTS = 300
 def calls_of_untrained(code: Notebook) -> set[ast.Call]:
     """Return the calls of networks whose weights no optimizer has, and which are given nothing that is trained.
 
+    Also the calls of functions that such a network is handed to.
+
     A backward pass may go through them, but gives gradients that nobody uses. Where the code does not show all that the
     optimizers have, or of what a network was made, there are none.
     """
@@ -28,8 +30,15 @@ def calls_of_untrained(code: Notebook) -> set[ast.Call]:
         for call in scope.calls if _is_outside(scope, code) else ():
             if call in needed and tensors.kind(call.func, scope) is Kind.MODULE:
                 made = _made_by(call.func, scope, tensors)
-                if made is not None and made not in trained and not _is_given_graph(call, scope, tensors):
+                if made is not None and made not in trained and not _is_given_graph(given_to(call), scope, tensors):
                     found.add(call)
+            elif call in needed and tensors.origins.called(call.func, scope) is not None:  # `score(teacher, x)`
+                given = given_to(call)
+                networks = [one for one in given if tensors.kind(one, scope) is Kind.MODULE]
+                made_by = [_made_by(one, scope, tensors) for one in networks]
+                if networks and None not in made_by and not trained & {*made_by}:
+                    others = [one for one in given if one not in networks]
+                    found |= set() if _is_given_graph(others, scope, tensors) else {call}
     return found
 
 
@@ -75,11 +84,11 @@ def _made_by(function: ast.expr, scope: Scope, tensors: Tensors) -> ast.expr | N
     return None
 
 
-def _is_given_graph(call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
-    """Whether what a network is given may come from one that is trained."""
+def _is_given_graph(parts: list[ast.expr], scope: Scope, tensors: Tensors) -> bool:
+    """Whether what a network is given beside itself may come from one that is trained."""
     return any(
         tensors.kind(one, where) is Kind.GRAPH
         or (isinstance(one, ast.Call) and tensors.kind(one.func, where) is Kind.MODULE)
-        for given in given_to(call)
+        for given in parts
         for one, where in all_origins(given, scope, tensors.code, parts=True)
     )

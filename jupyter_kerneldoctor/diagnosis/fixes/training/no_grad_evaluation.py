@@ -20,6 +20,9 @@ _PAIR = (
     "    def forward(self, x):\n        a = self.one(x)\n        b = self.other(x)\n"
     "        self.queue = torch.cat([b, self.queue])[:99]\n        return self.loss(a, b)"
 )
+_SHARED = (
+    "import copy\nfrozen = copy.deepcopy(net).eval()\ndef score(model, x): return model(x).log_softmax(-1).sum()\n"
+)
 
 
 class NoGradEvaluation(Fix):
@@ -111,6 +114,13 @@ class NoGradEvaluation(Fix):
             line=2,
             becomes={"    aim": "    with torch.no_grad():\n        aim"},
         ),
+        Case(  # a function shares the work: what it is handed decides
+            _NET + _SHARED + "opt = torch.optim.SGD(net.parameters(), 1)",
+            "for x in batches:\n    a, b = score(net, x), score(frozen, x)\n"
+            "    r = score(frozen, x) * score(frozen, -x)\n    loss = (a - r).mean()\n    loss.backward()",
+            line=3,
+            becomes={"    r": "    with torch.no_grad():\n        r"},
+        ),
         Case(  # the keys are detached before the loss, and stay in the queue with their graphs
             _PAIR,
             "pair = Pair()\nfor x in batches:\n    pair(x).backward()",
@@ -146,6 +156,18 @@ class NoGradEvaluation(Fix):
                 "ps = []\nps += net.parameters()\nopt = torch.optim.SGD(ps, 1)",
                 "opts = [torch.optim.SGD(one.parameters(), 1) for one in both]",
             )
+        ),
+        # the function is handed what is trained, too, or gets what that gives
+        *(
+            Case(
+                _NET
+                + _SHARED
+                + "def both(a, b, x): return score(a, x) - score(b, x)\n"
+                "opt = torch.optim.SGD([*net.parameters(){}], 1)".format(", *frozen.parameters()" if all_ else ""),
+                f"for x in batches:\n    y = {call}\n    (score(net, x) - y).mean().backward()",
+                line=2,
+            )
+            for call, all_ in (("both(net, frozen, x)", 0), ("score(frozen, net(x))", 0), ("score(frozen, x)", 1))
         ),
         # what goes into a dict by name, or into one of its lists
         *(
