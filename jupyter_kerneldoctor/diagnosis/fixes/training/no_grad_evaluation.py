@@ -63,6 +63,12 @@ class NoGradEvaluation(Fix):
             grew=NamedObject("outputs", "list", MIB, items=17, items_before=0, grew_bytes=MIB, with_graph=True),
             says=("with torch.no_grad():", "all 9,000 rounds may leave", "keep that alone"),
         ),
+        Case(  # so is what a buffer keeps, by way of a method, until it is full
+            _NET + "from collections import deque\nbuffer = deque(maxlen=90_000)\ndef act(x):\n    return net(x)",
+            "while True:\n    y = act(x)\n    buffer.append(y)",
+            grew=NamedObject("buffer", "deque", 20 * MIB, items=6000, items_before=0, grew_bytes=MIB, with_graph=True),
+            says=("with torch.no_grad():", "all 90,000 rounds may leave", ".cpu().numpy().copy()"),
+        ),
         Case(
             _NET + "def score(rows):\n\treturn net(rows)\n",
             "%time scores = score(table)",
@@ -257,7 +263,8 @@ class NoGradEvaluation(Fix):
                 if not explains and call in calls_of_untrained(code):
                     explains = (memory.missing_bytes or 0) // 2  # of a step, beside what is trained
                 explains = explains and max(0, explains - death.growth.values_bytes)
-                left, words = gaps_left(death) if loops else (None, "")
+                is_kept = death.growth.container is not None and death.growth.is_steady
+                left, words = gaps_left(death) if loops or is_kept else (None, "")
                 yield Proposal(without_gradients(statement, scope, code), why + words, explains, leaves=left)
 
 
