@@ -6,7 +6,7 @@ from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...edits import Changes, indent_unit, insert_after, insert_before
 from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
-from ._own_library import declared, none_of
+from ...frameworks.c_library import declared, none_of
 
 _FINDS = frozenset(
     {"getenv", "fopen", "strchr", "strrchr", "strstr", "strtok", "bsearch", "dlopen", "dlsym", "realpath"}

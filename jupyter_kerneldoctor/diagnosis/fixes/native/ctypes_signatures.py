@@ -8,7 +8,7 @@ from ...code.origins import all_origins
 from ...code.raw_addresses import RAW
 from ...examples import cell_file, crash_report
 from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
-from ._own_library import as_written, declared, none_of
+from ...frameworks.c_library import as_written, declared, none_of
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
 _C_LIBRARY = re.compile(

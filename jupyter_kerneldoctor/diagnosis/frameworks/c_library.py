@@ -3,11 +3,11 @@
 import ast
 from collections.abc import Iterable
 
-from ...code.c_prototypes import prototypes
-from ...code.notebook import Notebook, Scope
-from ...code.origins import all_origins
-from ...code.trees import unparse
-from ...edits import Changes, import_as, insert_after
+from ..code.c_prototypes import prototypes
+from ..code.notebook import Notebook, Scope
+from ..code.origins import all_origins
+from ..code.trees import unparse
+from ..edits import Changes, import_as, insert_after
 
 
 def declared(functions: set[str], code: Notebook) -> set[str]:
