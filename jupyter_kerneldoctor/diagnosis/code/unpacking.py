@@ -23,6 +23,16 @@ def unpacked_from(code: Notebook, name: str, binding: Binding) -> tuple[int, ast
     return None
 
 
+def assigned_beside(code: Notebook, name: str, binding: Binding) -> ast.expr | None:
+    """Return what a name of the binding's scope got alone beside others: `y` for `b` of `a, b = x, y`."""
+    node = _unpackings(code, binding.scope).get(binding.position)
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
+            found = [value for one, value in zip(names, values, strict=True) if getattr(one, "id", None) == name]
+            return found[-1] if found and not any(isinstance(one, ast.Starred) for one in names) else None
+    return None
+
+
 def part_of_call(name: ast.Name, scope: Scope, code: Notebook) -> tuple[int, ast.Call, Scope] | None:
     """Return the call that a name got one of several results of, which of them, and the scope of the call."""
     binding = code.lookup(name.id, scope, name)

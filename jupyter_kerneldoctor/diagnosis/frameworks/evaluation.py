@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..code.calls import plain_names
-from ..code.notebook import Notebook, Scope
+from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
 from ..code.trees import walk
 from .gradients import (
@@ -50,14 +50,15 @@ def evaluations(code: Notebook) -> Iterator[Evaluation]:
 def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call, Scope]]:
     """Yield the calls of networks whose result no backward pass needs, also behind a function that training shares.
 
-    In a method of a network, only those beside which gradients pass: for the others it is up to who calls it.
+    In a method of a network, and in what that calls, only those beside which gradients pass: for the others it is up to
+    who calls it.
     """
     if not tensors.in_use or hides_gradients(code):
         return
-    needed, untrained = sources_of_gradients(code), calls_of_untrained(code)
+    needed, untrained, shared = sources_of_gradients(code), calls_of_untrained(code), run_by_networks(code)
     for scope in code.running:
         calls = dict.fromkeys(one for one in scope.calls if tensors.kind(one.func, scope) is Kind.MODULE)
-        if is_forward(scope, code):
+        if is_forward(scope, code) or scope.node in shared:
             reached = reached_by_gradients(code)
             passed = any(one in reached for one in calls) and not _hands_on(scope, code)
             yield from ((one, scope) for one in calls if passed and one not in reached)
@@ -67,6 +68,20 @@ def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call,
                 is_network = call in calls and not tensors.is_scalar(call, scope)
                 if is_network or (call not in calls and _runs_network(call, scope, tensors, needed)):
                     yield call, scope
+
+
+@once
+def run_by_networks(code: Notebook) -> set[ast.AST]:
+    """Return the functions that a method of a network calls, and those that they call."""
+    waiting, origins = [scope for scope in code.running if is_forward(scope, code)], Origins(code)
+    found = set[ast.AST]()
+    for scope in waiting:  # it grows meanwhile
+        for call in scope.calls:
+            inner = origins.called(call.func, scope)
+            if inner is not None and inner.node not in found and not is_forward(inner, code):
+                found.add(inner.node)
+                waiting.append(inner)
+    return found
 
 
 def _runs_network(call: ast.Call, scope: Scope, tensors: Tensors, needed: set[ast.AST], depth: int = 0) -> bool:

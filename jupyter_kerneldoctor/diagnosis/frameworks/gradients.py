@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
 from ..code.trees import after_future, walk
-from ..code.unpacking import unpacked
 from ..edits import Changes, insert_before, wrap
+from .whole_numbers import unpacked_with_gradient, without_gradient
 
 _GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.*", "torch.func.*")
 _ASK_FOR_GRADIENTS = frozenset({"grad", "requires_grad_", "train_on_batch", "training_step"})
@@ -205,7 +205,7 @@ def _sources(code: Notebook, cuts: frozenset[str]) -> set[ast.AST]:
             for call in inner
             for cut in ([call] if is_cut(call, cuts) else _given_by_name(call, scope, origins) if cuts else ())
             for one in walk(cut)
-        }
+        } | {one for part in inner for cut in without_gradient(part) for one in walk(cut)}
         for node in inner:
             if node in behind:
                 continue
@@ -222,8 +222,8 @@ def _sources(code: Notebook, cuts: frozenset[str]) -> set[ast.AST]:
                 is_new = not is_self and (node.id, scope) not in names and code.qualified(node, scope) is None
                 waiting += _added_to(node, scope) if is_new else []
                 binding = code.lookup(node.id, scope, node)
-                if binding is not None and (whole := unpacked(code, binding)) is not None:
-                    waiting.append((whole, binding.scope))
+                whole = None if binding is None else unpacked_with_gradient(node.id, binding, code)
+                waiting += [(whole, binding.scope)] if binding is not None and whole is not None else []
                 names.add((node.id, scope))
     return seen
 

@@ -4,6 +4,7 @@ from ...code.calls import plain_names
 from ...code.origins import Origins
 from ...edits import EditRefusedError
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
+from ...frameworks.evaluation import run_by_networks
 from ...frameworks.kept import Kept
 from ...frameworks.kept_graphs import kept_graphs
 from ...frameworks.torch import Kind, Tensors
@@ -173,6 +174,13 @@ class DetachCollectedOutputs(Fix):
             "net = Net().cuda()",
             "for x in batches:\n    print(net(x).shape)",
         ),
+        # nor what a function hands on that a network calls
+        Case(
+            "import torch\ndef mix(parts, x): return torch.stack([part(x) for part in parts]).sum(0)\n"
+            "class Net(torch.nn.Module):\n    def __init__(self): self.parts = torch.nn.ModuleList()\n"
+            "    def forward(self, x): return mix(self.parts, x)\nnets = torch.nn.ModuleList([Net()])",
+            "for x in batches:\n    for net in nets: x = x + net(x)\n    x.mean().backward()",
+        ),
         # each step's graph is freed by its backward pass: the values themselves are what is kept
         Case(_NET, "for x in batches:\n    out = net(x)\n    out.mean().backward()\n    feats.append(out)"),
         Case(_NET, "for x in batches:\n    feats = []\n    feats.append(net(x))"),
@@ -187,6 +195,8 @@ class DetachCollectedOutputs(Fix):
         for one in kept_graphs(death.code):
             if one.is_loss or one.is_freed or _is_handed_on(one.kept, death) or not grew_around(death, one.kept):
                 continue
+            if one.kept.scope.node in run_by_networks(death.code):
+                continue  # its caller is a network, which may be trained
             try:
                 edits, cut = without_graph(one.kept.value, one.kept.scope, tensors)
             except EditRefusedError:
