@@ -13,12 +13,17 @@ _SMALL = ("load", "save", "savez", "seed", "copyto", "imwrite", "imshow", "defau
 """Functions that make no array of their own, or leave it in its file."""
 _OF_FUNCTIONS = ("scipy.optimize.", "scipy.integrate.")
 """What is given a function, and numbers that belong together: no rows."""
+_OF_MATRICES = ("scipy.sparse.linalg.", "scipy.linalg.", "numpy.linalg.")
+"""What works on a matrix as one: each row has to do with all others."""
 _LONGEST = 100
 
 
 def _of_data(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Give the call on a part of its first array, where that has a name and all else can stay as it is."""
-    if call.name.rpartition(".")[2] in _SMALL or call.name.startswith(_OF_FUNCTIONS):
+    last = call.name.rpartition(".")[2]
+    if last in _SMALL or call.name.startswith(_OF_FUNCTIONS):
+        return False
+    if call.name.startswith(_OF_MATRICES) and (last != "norm" or call.argument("axis", 2) is None):
         return False
     named = (one for one in call.node.args if isinstance(one, ast.Name | ast.Attribute | ast.Subscript))
     made = (one for one in call.node.args[:1] if isinstance(one, ast.Call))

@@ -1,12 +1,42 @@
 """Matrices with a form of their own, coordinates of each place, and functions that work item by item."""
 
+from collections.abc import Mapping
+
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from .conditions import given, made, not_seen, without
 from .way import LesserWay
 
 _NP = "import numpy as np"
+_LONGEST = 40
+
+
+def _right_side(call: Call, _death: Death) -> Mapping[str, str]:
+    """Give the right side of the equations, where that is written in the same call."""
+    given = call.argument("b", 1) if call.name.endswith("spsolve") else None
+    text = "" if given is None else " ".join(call.scope.segment(given).split())
+    return {"b": text if 0 < len(text) <= _LONGEST else "b"}
+
 
 WAYS = (
+    LesserWay(
+        tuple(f"scipy.sparse.linalg.{name}" for name in ("spsolve", "splu", "factorized")),
+        "Solve it step by step, without factors: cg, gmres, multigrid",
+        "works out factors of the matrix, which fill in: on a grid, above all in three dimensions, they take many "
+        "times what the matrix does.",
+        "from scipy.sparse import diags\nfrom scipy.sparse.linalg import cg, gmres, minres\n\n"
+        "A = {of0}.tocsr()\nM = diags(1 / A.diagonal())  # a preconditioner; vectors and the matrix are all it needs\n"
+        "x, failed = cg(A, {b}, M=M)  # symmetric and positive, as a Laplacian; symmetric: minres; others: gmres\n\n"
+        "import pyamg\n\nx = pyamg.ruge_stuben_solver(A).solve({b}, tol=1e-8)  # multigrid: few steps on grids\n"
+        "# equal steps and coefficients in a box: scipy.fft.dstn, dctn or fftn, no matrix at all\n"
+        "# or a coarser grid: half as many points on each side are an eighth of a cube",
+        Case(
+            "from scipy.sparse.linalg import spsolve", "x = spsolve(L, rho.ravel())", says=("cg(A, rho.ravel(), M=M)",)
+        ),
+        _right_side,
+        silent=(Case("from scipy.sparse.linalg import cg", "x, failed = cg(A, b)"),),
+    ),
     LesserWay(
         tuple(f"scipy.linalg.{name}" for name in ("circulant", "hankel", "dft", "convolution_matrix")),
         "Multiply without the matrix: a transform, a convolution, a view",

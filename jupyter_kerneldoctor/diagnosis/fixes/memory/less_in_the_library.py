@@ -30,10 +30,14 @@ class LessInTheLibrary(Fix):
             "r = np.apply_along_axis(spread, 1, x)",
             says=("np.array_split(x, 100)", "np.apply_along_axis(spread, 1, part)"),
         ),
+        Case("import numpy as np", "n = np.linalg.norm(x, axis=1)", says=("np.linalg.norm(part, axis=1)",)),
     ]
     SILENT = [
         Case("import numpy as np\nx = np.ones(9)", "y = np.fliplr(x)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np", "np.random.seed(0)"),
+        Case("from scipy.sparse.linalg import lsqr", "x = lsqr(A, b)"),  # its rows belong together
+        Case("import numpy as np", "L = np.linalg.cholesky(A)"),
+        Case("from scipy import linalg", "B = linalg.sqrtm(A)"),
         Case("from scipy.optimize import curve_fit\ndef f(t, a): return a * t", "fit, _ = curve_fit(f, t, x)"),
         Case(  # what is kept is too much, not what is worked on
             "import numpy as np\nrows = []",
