@@ -1,6 +1,10 @@
 """Functions of all pairs: of points, nodes, texts or states."""
 
+from collections.abc import Mapping
+
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from .conditions import both, made, of_many_rows, without
 from .way import LesserWay
 
@@ -12,6 +16,14 @@ _KERNELS = tuple(
     )
 )
 _QUANTUM = ("Statevector", "Operator", "DensityMatrix")
+_LONGEST = 30
+
+
+def _points(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give the second coordinate of many points, as it is written."""
+    given = call.argument("x", 1)
+    text = "" if given is None else call.scope.operand(given)
+    return {"x": text if 0 < len(text) <= _LONGEST else "x"} if of_many_rows(call, death) else False
 
 
 WAYS = (
@@ -86,13 +98,24 @@ WAYS = (
         made("surprise", "KNNBasic", "KNNWithMeans", "KNNWithZScore", "KNNBaseline"),
     ),
     LesserWay(
-        ("scipy.stats.theilslopes", "scipy.stats.siegelslopes", "statsmodels.stats.stattools.medcouple"),
+        ("scipy.stats.theilslopes", "scipy.stats.siegelslopes"),
+        "Take fewer points: means of months or years, every tenth, a sample of the pairs",
+        "works out the slope between every two of the points: a tenth of them needs a hundredth.",
+        "y, x = {of0}[::10], {x}[::10]  # every tenth point\n{to} = {function}(y, x)\n\n"
+        "months = series.resample('MS').mean()  # of days: the means of months, or of years ('YS'); the same trend\n\n"
+        "from sklearn.linear_model import TheilSenRegressor\n\n"
+        "fit = TheilSenRegressor(max_subpopulation=10_000).fit(np.reshape(x, (-1, 1)), y)  # a sample of the pairs\n"
+        "slope = fit.coef_[0]",
+        Case("from scipy import stats", "s = stats.theilslopes(y, x)", says=("y, x = y[::10], x[::10]",)),
+        _points,
+    ),
+    LesserWay(
+        ("statsmodels.stats.stattools.medcouple",),
         "Take a sample of the points",
         "makes a number for each pair of points.",
-        "few = np.random.default_rng(0).choice(len({a0}), 2000, replace=False)  # 2,000 points: nearly the same slope\n"
-        "{to} = {function}({of0}[few])  # and the same rows of what else it is given",
-        Case("from scipy import stats", "s = stats.theilslopes(y, x)"),
-        of_many_rows,
+        "few = np.random.default_rng(0).choice(len({a0}), 2000, replace=False)  # 2,000 points: nearly the same\n"
+        "{to} = {function}({of0}[few])",
+        fits=of_many_rows,
     ),
     LesserWay(
         (".()", "scipy.interpolate.barycentric_interpolate"),
