@@ -1,0 +1,218 @@
+import ast
+import re
+from collections.abc import Iterator
+
+from ...calls import is_own, nodes_at
+from ...code.calls import last_name
+from ...code.origins import all_origins
+from ...code.trees import walk
+from ...edits import replace
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
+from ...place import grew_in
+
+_FACTORS: dict[str, tuple[str | int, ...]] = {
+    "resize": ("fx", "fy"),
+    "zoom": ("zoom", 1),
+    "rescale": ("scale", 1),
+    "interpolate": ("scale_factor", 2),
+    "Upsample": ("scale_factor", 1),
+    "scale": ("factor", 1),
+}
+"""Functions that enlarge a picture, and where they are given by how much."""
+_RESIZED = ("resize", "resize_with_pad")
+_MODULES = ("cv2.", "PIL.", "scipy.ndimage.", "skimage.transform.", "torch.nn.", "tensorflow.image.")
+_SIDES = re.compile(r"(?<![a-z])(size|shape|width|height|w|h)(?![a-z])")
+_LEAST_FACTOR = 20  # no picture is enlarged so much that 400 times its memory would be in the way
+_LEAST_SHARE = 5  # so many times the rows may be meant, to draw again and again
+_PERCENT = 100
+_ENLARGED = (
+    "factor = {factor} / 100  # {number:g} percent: {share:g} times as wide and high, not {number:g} times\n"
+    "print(round(width * factor), round(height * factor))  # the new size, before a picture of it is made"
+)
+_DRAWN = "{to} = {owner}.sample({argument}=0.8)  # 80 percent of the rows, each once; n=10_000 for so many"
+_SPLIT = "def split(df, percent):\n    return df.sample(frac=percent, replace=True)"
+_SCALE = "def scale(img, percent):\n    w, h = img.size\n    new = (int(w * percent), int(h * percent))\n"
+
+
+class ShareNotPercent(Fix):
+    """Give a share, not a percentage: 0.8 for 80 percent.
+
+    What it does: `sample(frac=80)` draws eighty times as many rows as there are, and asks for `replace=True` before it
+    does. A picture whose sides are multiplied by 140 is not 1.4 times as large, but takes 19,600 times the memory.
+    Divided by 100, a percentage is the share that was meant.
+
+    When it is offered: Memory ran out where rows are drawn by such a share, or a picture is enlarged by such a factor.
+
+    What it costs: Nothing, if a percentage was meant.
+    """
+
+    id, title, causes = "share-not-percent", "Give a share, not a percentage: divide it by 100", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import pandas as pd\ndf = pd.DataFrame(a)",
+            "train = df.sample(frac=80, replace=True, random_state=0)",
+            becomes="train = df.sample(frac=0.8, replace=True, random_state=0)",
+            says=("80 times as many rows",),
+        ),
+        Case(_SPLIT, "a = split(df, percent=75)", becomes={"frac=percent": "frac=percent / 100"}),
+        Case(
+            "import polars as pl\nSHARE = 12.5",
+            "few = df.sample(fraction=SHARE, with_replacement=True)",
+            becomes="few = df.sample(fraction=SHARE / 100, with_replacement=True)",
+        ),
+        Case("more = df.sample(frac=3, replace=True)", says=("3 times as many rows", "frac=0.8")),
+        Case(
+            "import numpy as np, pandas as pd\ndf = pd.DataFrame(np.zeros((90_000, 9)))",
+            "more = df.sample(n=len(df) * 80, replace=True)",
+            says=("7,200,000 rows of 90,000",),
+        ),
+        Case(
+            _SCALE + "    return img.resize(new)",
+            "kept = {}\nfor percent in (75, 140):\n    kept[percent] = scale(logo, percent)",
+            line=3,
+            says=("140 percent: 1.4 times", "19,600 times", "factor = percent / 100"),
+        ),
+        Case("import cv2", "big = cv2.resize(img, None, fx=150, fy=150)", says=("22,500 times",)),
+        Case("from scipy import ndimage\nZOOM = 120", "big = ndimage.zoom(x, (ZOOM, ZOOM, 1))", says=("ZOOM / 100",)),
+        Case(
+            "from skimage.transform import rescale",
+            "for s in [50, 90]:\n    y = rescale(x, s)",
+            line=2,
+            says=("s / 100",),
+        ),
+        Case("p = 110", "new = tuple(int(n * p) for n in img.size)\nbig = img.resize(new)", line=2, says=("p / 100",)),
+    ]
+    SILENT = [
+        Case("few = df.sample(frac=0.8)"),
+        Case("few = df.sample(frac=1)"),
+        Case("few = df.sample(n=80)"),
+        Case("class Urn:\n    def sample(self, frac): return frac\nu = Urn()", "few = u.sample(frac=80)"),
+        Case("few = df.sample(frac=80, replace=True)\nbig = [0] * 10**10", line=2),
+        Case(_SCALE + "    return img.resize(new)", "small = scale(logo, 0.5)"),
+        Case(_SCALE.replace(" * percent", " * percent / 100") + "    return img.resize(new)", "big = scale(logo, 140)"),
+        Case("P = 140\nf = P / 100", "w, h = img.size\nbig = img.resize((int(w * f), int(h * f)))", line=2),
+        Case("import cv2", "big = cv2.resize(img, None, fx=2, fy=2)"),
+        Case("import cv2", "big = cv2.resize(img, (224, 224))"),
+        Case("big = img.resize((cols * 32, rows * 32))"),
+        Case("from sklearn.preprocessing import scale", "y = scale(x, 1)"),
+        Case("import torch.nn.functional as F", "y = F.interpolate(x, scale_factor=4)"),
+    ]
+
+    def propose(self, death: Death) -> Proposals:
+        for node, scope in nodes_at(death, ast.Call):
+            if grew_in(death, node, scope) is False or is_own(node.func, scope, death):
+                continue
+            call = Call(node, scope, death.code.qualified(node.func, scope) or "")
+            found = _drawn(call, death) if last_name(node.func) == "sample" else _enlarged(call, death)
+            if found is not None:
+                yield found
+                return
+
+
+def _drawn(call: Call, death: Death) -> Proposal | None:
+    """Tell of more rows that are drawn than there are."""
+    words = {word.arg: word.value for word in call.node.keywords if word.arg in ("frac", "fraction")}
+    for argument, share in words.items():
+        numbers = set(_numbers(share, call.scope, death))
+        if not numbers or min(numbers) <= 1 or max(numbers) > _PERCENT or not isinstance(call.node.func, ast.Attribute):
+            continue
+        most, text = max(numbers), call.scope.operand(share)
+        why = (
+            f"{quote(call.text)} draws {most:g} times as many rows as there are: `{argument}` is a share, and 1 is all."
+        )
+        if min(numbers) >= _LEAST_SHARE:
+            less = f"{most / _PERCENT:g}" if isinstance(share, ast.Constant) else f"{text} / 100"
+            why += f" For {most:g} percent it is {most / _PERCENT:g}"
+            why += ", which needs no `replace=True`." if "replace=True" in call.text else "."
+            return Proposal(replace(call.scope, share, less), why, death.memory.missing_bytes)
+        return _fewer(call, why, argument, death)
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    drawn, rows = death.values.number(call.argument("n"), call.scope), death.values.rows(owner, call.scope)
+    if drawn and rows and drawn >= 2 * rows:
+        return _fewer(call, f"{quote(call.text)} draws {drawn:,} rows of {rows:,}.", "frac", death)
+    return None
+
+
+def _fewer(call: Call, why: str, argument: str, death: Death) -> Proposal:
+    owner = call.scope.segment(getattr(call.node.func, "value", call.node.func))
+    snippet = _DRAWN.format(to=_target(call), owner=owner, argument=argument)
+    return Proposal((), why, death.memory.missing_bytes, "Draw no more rows than there are", snippet)
+
+
+def _target(call: Call) -> str:
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call.node:
+            return name
+    return "few"
+
+
+def _enlarged(call: Call, death: Death) -> Proposal | None:
+    """Tell of a picture that is enlarged by a percentage."""
+    last = last_name(call.node.func)
+    where = _FACTORS.get(last, ()) if call.name.startswith(_MODULES) else ()
+    given = [one for name in where if (one := call.argument(name)) is not None]
+    factors = [(part, call.scope) for one in given for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
+    for factor, scope in (*factors, *(_multiplied(call, death) if last in _RESIZED else ())):
+        number = max(_numbers(factor, scope, death), default=0)
+        if number >= _LEAST_FACTOR:
+            text = scope.operand(factor)
+            why = (
+                f"{quote(call.text)} makes a picture {number:g} times as wide and high, which takes {number**2:,.0f} "
+                f"times the memory. If {quote(text)} is a percentage, divide it by 100."
+            )
+            snippet = _ENLARGED.format(factor=text, number=number, share=number / _PERCENT)
+            return Proposal((), why, death.memory.missing_bytes, snippet=snippet)
+    return None
+
+
+def _multiplied(call: Call, death: Death) -> Iterator[tuple[ast.expr, Scope]]:
+    """Yield what a side of a picture is multiplied by, in the size that a call is given: `p` of `(w * p, h * p)`."""
+    for given in (*call.node.args, *(word.value for word in call.node.keywords)):
+        for one, scope in all_origins(given, call.scope, death.code):
+            divided = {inner for node in walk(one) if _divides(node) for inner in walk(node)}
+            for node in walk(one):
+                if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and node not in divided:
+                    yield from ((node.right, scope),) if _is_side(node.left, scope) else ()
+                    yield from ((node.left, scope),) if _is_side(node.right, scope) else ()
+
+
+def _divides(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv)
+
+
+def _is_side(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is the width or height of a picture, also by a name that was given one of them."""
+    if _SIDES.search(scope.segment(node)):
+        return True
+    for one in scope.nodes if isinstance(node, ast.Name) else ():
+        match one:
+            case ast.comprehension(target=ast.Name(id=name), iter=made):
+                pass
+            case ast.Assign(targets=[ast.Name(id=name)], value=made):
+                pass
+            case _:
+                continue
+        if name == getattr(node, "id", "") and _SIDES.search(scope.segment(made)):
+            return True
+    return False
+
+
+def _numbers(node: ast.expr, scope: Scope, death: Death) -> Iterator[float]:
+    """Yield the numbers that an expression may stand for, as they are written, also those of a loop."""
+    found = all_origins(node, scope, death.code)
+    for one, where in found if not any(isinstance(one, ast.BinOp) for one, _ in found) else ():  # `percent / 100`
+        match one:
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                yield number
+            case ast.Name(id=name):
+                for loop in where.nodes:
+                    match loop:
+                        case (
+                            ast.For(target=ast.Name(id=each), iter=ast.Tuple(elts=items) | ast.List(elts=items))
+                            | ast.comprehension(
+                                target=ast.Name(id=each), iter=ast.Tuple(elts=items) | ast.List(elts=items)
+                            )
+                        ) if each == name:
+                            written = (getattr(item, "value", None) for item in items)
+                            yield from (item for item in written if isinstance(item, int | float))
