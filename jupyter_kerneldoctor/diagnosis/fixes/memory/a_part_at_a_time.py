@@ -10,17 +10,18 @@ from ...frameworks.evaluation import is_forward
 from ...frameworks.torch import Kind, Tensors
 from ...place import Place, guilty_place
 
+_FEWEST, _MANY = 5, 1000  # rows of a step, and of all
 _USED = 0.25  # of the room, for the rows of a step: what is worked out of them takes more
 _SLICES = {"pandas": ".iloc[{cut}]", "xarray": ".isel({{dim: slice({ends})}})"}
 _ROWS = (
-    "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} rows at a time\n"
+    "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} at a time\n"
     "    ...  # {line}, and what follows it, with `part` for `{name}`\n"
     "    parts.append(...)  # only what you need of these rows\nresult = np.concatenate(parts)"
 )
 _BY_KEY = ("dict", "defaultdict", "set", "frozenset")
 """What makes a container that has no rows."""
 _PAIRED = (
-    "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} rows, against all\n"
+    "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count}, against all\n"
     "    {line}\n    parts.append(...)  # only what you need of these pairs: the nearest, a count, a sum"
 )
 _EACH = tuple(
@@ -35,10 +36,6 @@ _DIMENSIONS = (
     "print({left}.dims, {right}.dims)  # what only one of them has, is repeated for all of the other\n"
     "{right} = {right}.rename({{'its_name': 'the_same_name'}})  # where one dimension has two names"
 )
-_LABELS = (
-    "print({left}.index.is_unique, {right}.index.is_unique)  # equal labels: each with each\n"
-    "result = {left}.to_numpy() - {right}.to_numpy()  # by place, not by label: where the rows are in the same order"
-)
 
 
 _TABLES = ("DataFrame", "Series", "DataArray", "Dataset", "GeoDataFrame", "LazyFrame", "Table", "Tensor")
@@ -49,7 +46,7 @@ class APartAtATime(Fix):
     """Work through the data of the statement some rows at a time.
 
     What it does: Takes the statement that memory grew in, and shows it in a loop over the rows of the array that it
-    names. For arithmetic of xarray or pandas it says how names and labels make a result larger than both.
+    names. For arithmetic of xarray it says how the names of dimensions make a result larger than both.
 
     When it is offered: Memory ran out in arithmetic on arrays or tables, or in a function of yours that is given one.
     It comes after fixes that know what is special about it.
@@ -63,7 +60,7 @@ class APartAtATime(Fix):
         {
             *("bound-dict-cache", "bound-function-cache", "bound-growing-container", "close-figures"),
             *("hold-fewer-items", "suppress-output-cache", "release-traceback", "blockwise-pairwise"),
-            *("scores-of-distances", "sort-and-add-up"),
+            *("scores-of-distances", "sort-and-add-up", "repeated-labels"),
         }
     )
 
@@ -112,7 +109,7 @@ class APartAtATime(Fix):
 
 
 def _labelled(at: Place, death: Death) -> Proposal | None:
-    """Tell of arithmetic that matches names or labels, and makes more than it was given."""
+    """Tell of arithmetic that matches names of dimensions, and makes more than it was given."""
     for node in walk(at.node):
         match node:
             case ast.BinOp(left=ast.Name() | ast.Attribute() as left, right=ast.Name() | ast.Attribute() as right):
@@ -121,10 +118,6 @@ def _labelled(at: Place, death: Death) -> Proposal | None:
                     why = f"{quote(at.text)} has every dimension of both: one that has another name there is added."
                     title = "Give equal dimensions the same name: rename"
                     return Proposal((), why, death.memory.missing_bytes, title, _DIMENSIONS.format(**names))
-                if ran_in(death, "/pandas/core/indexes/", "/pandas/core/reshape/merge"):
-                    why = f"{quote(at.text)} matches labels: a label that is there twice is matched with each other."
-                    title = "Calculate by place, or make the labels unique"
-                    return Proposal((), why, death.memory.missing_bytes, title, _LABELS.format(**names))
     return None
 
 
@@ -140,6 +133,8 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
     if rows and headroom and death.memory.missing_bytes:
         step = max(1, min(rows // 2, int(rows * headroom * _USED / death.memory.missing_bytes)))
         step = int(float(f"{step:.0e}")) or 1
+        if step < _FEWEST and rows >= _MANY:
+            return None  # it is not the number of the rows that makes it large
     name = at.scope.segment(found)
     line = _against_all(name, at) if _is_paired_with_itself(name, at) else ""
     if line is None:
@@ -152,9 +147,14 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
         f"{quote(at.text)} works on all of `{name}` at once; the cell took at least {missing}. Where each row is "
         "worked out by itself, a loop over blocks of rows needs as much as one block."
     )
-    blocks = f"in blocks of {step:,} rows" if step else "a fiftieth of its rows at a time"
+    blocks = (
+        ("one row at a time" if step == 1 else f"in blocks of {step:,} rows")
+        if step
+        else "a fiftieth of its rows at a time"
+    )
     snippet = "" if step else f"step = max(1, len({name}) // 50)  # a fiftieth of the rows\n"
-    names = {"name": name, "step": each, "cut": cut, "count": f"{step:,}" if step else "some", "line": line or at.text}
+    count = "one row" if step == 1 else f"{step:,} rows" if step else "some rows"
+    names = {"name": name, "step": each, "cut": cut, "count": count, "line": line or at.text}
     snippet += (_PAIRED if line else _ROWS).format(**names)
     return Proposal((), why, death.memory.missing_bytes, f"Work through `{name}` {blocks}", snippet)
 
