@@ -15,9 +15,9 @@ __all__ = ["GENERAL", "LIBRARIES", "WAYS", "LesserWay", "counterexamples", "exam
 
 _FIELDS = (
     *("neighbours", "pairs", "generation", "scores", "layers", "forecasts", "alignment", "all_at_once", "wide_tables"),
-    *("pictures", "arrays", "numerics", "row_objects", "tables", "texts", "engines", "files", "pages", "matrices"),
-    *("graphs", "drawings", "long_texts", "exact_numbers", "sciences", "statistics", "models", "networks"),
-    *("agents", "learning", "tensors", "training"),
+    *("sparse_columns", "pictures", "arrays", "numerics", "row_objects", "tables", "texts", "engines", "files"),
+    *("pages", "matrices", "graphs", "drawings", "long_texts", "exact_numbers", "sciences", "statistics", "models"),
+    *("networks", "agents", "learning", "tensors", "training"),
 )
 """The files, in the order in which they are asked."""
 
