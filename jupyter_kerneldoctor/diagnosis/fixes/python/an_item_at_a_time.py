@@ -76,6 +76,7 @@ class AnItemAtATime(Fix):
     id, title, causes, general = "an-item-at-a-time", "Take one item after the other", (Family.MEMORY,), True
     unless_offered = frozenset(
         {
+            "fill-a-sparse-matrix",
             *("activations-in-parts", "backward-each-batch", "bound-the-queue", "generator-instead-of-list"),
             *("note-what-was-seen", "clear-session-in-model-loop", "hold-fewer-items", "remove-hooks"),
             *("detach-accumulated-loss", "concat-once", "endless-cycle", "append-to-the-list-you-iterate"),
