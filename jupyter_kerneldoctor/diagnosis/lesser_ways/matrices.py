@@ -10,6 +10,15 @@ from .way import LesserWay
 
 _NP = "import numpy as np"
 _LONGEST = 40
+_FACTORS = (
+    *(
+        f"scipy.linalg.{name}"
+        for name in ("lu", "lu_factor", "cholesky", "cho_factor", "ldl", "schur", "sqrtm", "logm")
+    ),
+    *(f"numpy.linalg.{name}" for name in ("cholesky", "det", "slogdet", "matrix_rank", "cond")),
+    *("scipy.linalg.det", "scipy.linalg.eigvalsh", "numpy.linalg.eigvalsh"),
+)
+"""What takes a square matrix apart."""
 
 
 def _right_side(call: Call, _death: Death) -> Mapping[str, str]:
@@ -117,6 +126,18 @@ GENERAL = (
         "dy = np.gradient({of0}.astype('float32'), axis=0)  # one direction\n"
         "slope = dy**2\ndel dy\nslope += np.gradient({of0}.astype('float32'), axis=1) ** 2",
         fits=without("axis"),
+    ),
+    LesserWay(
+        _FACTORS,
+        "Work on a smaller matrix, in float32 and in its own place: overwrite_a",
+        "works on a full matrix and copies of it, all rows together.",
+        "from scipy import linalg\n\n"
+        "small = {of0}.astype('float32')  # half of float64; a little more on the diagonal keeps it stable\n"
+        "f = linalg.lu_factor(small, overwrite_a=True, check_finite=False)  # in its place; so does linalg.cholesky\n\n"
+        "# where nearly all of it is zero: scipy.sparse, and cg or splu of scipy.sparse.linalg\n"
+        "# similarities of n points: some of them are enough, as sklearn.kernel_approximation.Nystroem takes",
+        Case(_NP, "L = np.linalg.cholesky(K)"),
+        silent=("n = np.linalg.norm(K)",),
     ),
     LesserWay(
         (".()",),
