@@ -105,7 +105,9 @@ def operation(op: ast.operator, left: Value | None, right: Value | None) -> Valu
                 length, count = value.shape[0] * max(0, count), max(0, count)
                 size = None if value.bytes is None else _sized(value.type, length, value.bytes * count)
                 is_possible = max(length, size or 0) < _MOST_BYTES
-                return replace(value, bytes=size, shape=(length, *value.shape[1:])) if is_possible else None
+                numbers = value.numbers * count if length <= _MOST_DIMENSIONS else ()
+                again = replace(value, bytes=size, shape=(length, *value.shape[1:]), numbers=numbers)
+                return again if is_possible else None
     if isinstance(op, ast.MatMult):
         return _product(left, right)
     result = elementwise(left, right)

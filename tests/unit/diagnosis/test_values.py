@@ -61,6 +61,8 @@ def made(source, line=1, *before):
         "np.ones((30, 4)) > 0.5",
         "np.ones((30, 4)).astype('float32')",
         "np.ones((30, 4)).reshape(60, 2)",
+        "np.zeros((5,) * 3)",
+        "np.zeros(2 * [5, 6])",
         "np.stack([np.ones((5, 6)) for _ in range(7)])",
         "np.concatenate([np.ones((5, 6)), np.ones((5, 6))])",
         "np.corrcoef(np.ones((50, 6)))",
