@@ -60,7 +60,7 @@ class APartAtATime(Fix):
         {
             *("bound-dict-cache", "bound-function-cache", "bound-growing-container", "close-figures"),
             *("hold-fewer-items", "suppress-output-cache", "release-traceback", "blockwise-pairwise"),
-            *("scores-of-distances", "sort-and-add-up", "repeated-labels"),
+            *("scores-of-distances", "sort-and-add-up", "repeated-labels", "share-not-percent"),
         }
     )
 

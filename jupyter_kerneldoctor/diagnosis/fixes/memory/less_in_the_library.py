@@ -18,7 +18,7 @@ class LessInTheLibrary(Fix):
     id, title, causes, general = "less-in-the-library", "Let the library do it with less", (Family.MEMORY,), True
     unless_offered = frozenset(
         {
-            *("ask-for-less", "do-it-with-less", "corrcoef-rowvar"),
+            *("ask-for-less", "do-it-with-less", "corrcoef-rowvar", "repeated-labels", "share-not-percent"),
             *("suppress-output-cache", "bound-dict-cache", "bound-function-cache", "add-up-weights"),
         }
     )

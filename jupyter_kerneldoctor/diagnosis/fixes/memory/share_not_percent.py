@@ -154,11 +154,12 @@ def _enlarged(call: Call, death: Death) -> Proposal | None:
     given = [one for name in where if (one := call.argument(name)) is not None]
     factors = [(part, call.scope) for one in given for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
     for factor, scope in (*factors, *(_multiplied(call, death) if last in _RESIZED else ())):
-        number = max(_numbers(factor, scope, death), default=0)
+        numbers = set(_numbers(factor, scope, death))
+        number = max(numbers, default=0)
         if number >= _LEAST_FACTOR:
-            text = scope.operand(factor)
+            text, times = scope.operand(factor), f"{'up to ' * (len(numbers) > 1)}{number:g}"
             why = (
-                f"{quote(call.text)} makes a picture {number:g} times as wide and high, which takes {number**2:,.0f} "
+                f"{quote(call.text)} makes a picture {times} times as wide and high, which takes {number**2:,.0f} "
                 f"times the memory. If {quote(text)} is a percentage, divide it by 100."
             )
             snippet = _ENLARGED.format(factor=text, number=number, share=number / _PERCENT)
