@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import time
 import uuid
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.1
 _PATIENCE_S = 60.0
+_PORT_TAKEN = b"Address already in use"
+_MOST_SAID_BYTES = 1 << 14
 _LATE_S = 1.0
 """How long after its cell a kernel may end because of it: by `exit()`, or a crash in another thread."""
 
@@ -52,16 +55,33 @@ class OwnKernel:
     def __init__(self, argv: list[str], work: Path) -> None:
         """Prepare it: `argv` with `{connection_file}` starts it, its files go into `work`."""
         self.kernel_id = str(uuid.uuid4())
-        self.manager: Any = KernelManager(connection_file=str(work / f"kernel-{self.kernel_id}.json"))
-        assert self.manager.kernel_spec is not None
-        self.manager.kernel_spec.argv = argv
+        self._argv, self._connection_file = argv, str(work / f"kernel-{self.kernel_id}.json")
+        self.manager: Any = self._new_manager()
         self.client: Any = None
         self.process: Any = None
         self.pid = 0
-        self._log = (work / f"{self.kernel_id}.log").open("wb")
+        self._log = (work / f"{self.kernel_id}.log").open("w+b")
 
     def start(self, env: Mapping[str, str], directory: Path, patience_s: float = _PATIENCE_S) -> bool:
-        """Start it; return whether it became ready. Raises OSError where there is no such program."""
+        """Start it; return whether it became ready. Raises OSError where there is no such program.
+
+        Its ports are free when they are chosen. Where another program has taken one before the kernel does, others are
+        chosen, once.
+        """
+        is_ready = self._start(env, directory, patience_s)
+        if is_ready or self.ended() is None or _PORT_TAKEN not in self._said():
+            return is_ready
+        self._forget()
+        self.manager = self._new_manager()
+        return self._start(env, directory, patience_s)
+
+    def _new_manager(self) -> Any:
+        manager = KernelManager(connection_file=self._connection_file)
+        assert manager.kernel_spec is not None
+        manager.kernel_spec.argv = self._argv
+        return manager
+
+    def _start(self, env: Mapping[str, str], directory: Path, patience_s: float) -> bool:
         self.manager.start_kernel(env=dict(env), cwd=str(directory), stdout=self._log, stderr=self._log)
         self.process = self.manager.provisioner.process
         self.pid = self.process.pid
@@ -72,6 +92,11 @@ class OwnKernel:
         except RuntimeError:
             return False
         return True
+
+    def _said(self) -> bytes:
+        """Return the end of what the kernel has written to its standard output and error."""
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), _MOST_SAID_BYTES, max(0, size - _MOST_SAID_BYTES))
 
     def ended(self) -> int | None:
         """Return the exit status, negative for a signal; None while it lives."""
@@ -105,9 +130,12 @@ class OwnKernel:
 
     def close(self) -> None:
         """End it at once, and forget it."""
+        self._forget()
+        self._log.close()
+
+    def _forget(self) -> None:
         if self.client is not None:
             self.client.stop_channels()
         if self.manager.has_kernel:
             self.manager.shutdown_kernel(now=True)
         self.manager.cleanup_resources()
-        self._log.close()

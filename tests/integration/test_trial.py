@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -142,6 +144,17 @@ def test_an_exception_that_was_recorded_is_no_news(notebook: Path) -> None:
     before = PlannedCell("1 / 0", 1, raised="ZeroDivisionError")
 
     assert run(replace(made, cells=(before, made.cells[1]))).kind == "lived"
+
+
+def test_a_kernel_whose_port_was_taken_meanwhile_gets_another(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other, tempfile.TemporaryDirectory() as work:
+        kernel = OwnKernel([sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"], Path(work))
+        kernel.manager.shell_port = other.getsockname()[1]
+        try:
+            assert kernel.start(dict(os.environ), tmp_path)
+            assert kernel.execute("1 + 1", lambda: True).how == "ok"
+        finally:
+            kernel.close()
 
 
 def test_the_time_limit_is_said(notebook: Path) -> None:
