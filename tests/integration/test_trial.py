@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from jupyter_client.connect import LocalPortCache
 
 from jupyter_kerneldoctor.recording.model import Cell, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
@@ -146,10 +147,12 @@ def test_an_exception_that_was_recorded_is_no_news(notebook: Path) -> None:
     assert run(replace(made, cells=(before, made.cells[1]))).kind == "lived"
 
 
-def test_a_kernel_whose_port_was_taken_meanwhile_gets_another(tmp_path: Path) -> None:
+def test_a_kernel_whose_port_was_taken_meanwhile_gets_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = LocalPortCache.find_available_port
     with socket.create_server(("127.0.0.1", 0)) as other, tempfile.TemporaryDirectory() as work:
+        taken = iter([other.getsockname()[1]])
+        monkeypatch.setattr(LocalPortCache, "find_available_port", lambda self, ip: next(taken, None) or find(self, ip))
         kernel = OwnKernel([sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"], Path(work))
-        kernel.manager.shell_port = other.getsockname()[1]
         try:
             assert kernel.start(dict(os.environ), tmp_path)
             assert kernel.execute("1 + 1", lambda: True).how == "ok"
