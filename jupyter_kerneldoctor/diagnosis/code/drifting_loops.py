@@ -55,7 +55,7 @@ def drift(loop: ast.While) -> Drift | None:
         return None
     place, bound, falls = asked
     name = unparse(place)
-    made = [*_made(inner)]
+    made = [*stored_values(inner)]
     stored = {one for one, _ in made}
     if name not in stored or any(unparse(one) in stored for one in walk(bound) if isinstance(one, _PLACES)):
         return None
@@ -98,7 +98,7 @@ def _asked(loop: ast.While) -> tuple[ast.expr, ast.expr, bool] | None:
     return None
 
 
-def _made(inner: list[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+def stored_values(inner: list[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
     """Yield what is stored in the loop, and the value."""
     for one in inner:
         match one:

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from .bit_loops import endless_bits
 from .calls import plain_names
 from .loop_changes import called_name
 from .notebook import Notebook
@@ -28,7 +29,7 @@ _BACK = (ast.Sub, ast.Mod, ast.Div, ast.FloorDiv, ast.BitXor, ast.BitAnd, ast.RS
 """What may make a number smaller: without any of these it grows, and comes to an end."""
 
 
-OfValues = Literal["full", "taken", "newton", "settles", "circle", "same", "turns", "drifts"]
+OfValues = Literal["full", "taken", "newton", "settles", "circle", "same", "turns", "drifts", "bits"]
 
 
 class ValueLoop(NamedTuple):
@@ -45,6 +46,8 @@ class ValueLoop(NamedTuple):
 
 def value_loops(code: Notebook, loop: ast.While, inner: list[ast.AST]) -> Iterator[ValueLoop]:
     """Find what draws until something new comes, or goes from one value to the next until they are near or equal."""
+    if (why := endless_bits(code, loop, inner)) is not None:
+        yield ValueLoop("bits", why, 1000, is_cheap=True, may_repeat=True)
     yield from _circle(loop, inner)
     yield from _turns(loop, inner)
     ways = [one for one in inner if isinstance(one, ast.If) and any(isinstance(part, _LEAVES) for part in walk(one))]

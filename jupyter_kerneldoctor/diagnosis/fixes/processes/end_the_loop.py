@@ -25,6 +25,7 @@ _TITLES = {
     "page": "Ask for the next page in each round",
     "items": "Say how many you take: islice, takewhile, or a break",
     "lost": "Keep what is worked out in each round: give it a name",
+    "bits": "Take no negative number, or cut it off at 32 bits: Python's integers have no last bit",
     "turns": "Limit the rounds, and look at the values: they come back",
     "drifts": "Check that a round brings the value nearer to its bound, and stop where it does not",
     "away": "Count in the other direction: each round leads away from the bound",
@@ -70,6 +71,10 @@ _SNIPPETS = {
     "few = list(islice(items, 100))  # so many of them\n"
     "small = list(takewhile(lambda x: x < 1000, items))  # up to the first that is not: `if x < 1000` never ends\n"
     "for x in items:\n    if x >= 1000:\n        break",
+    "bits": "MASK = 0xFFFFFFFF  # 32 bits, as an int of C\nNAME &= MASK  # before the loop: a negative one, too\n"
+    "{head}:\n    ...\n    NAME &= MASK  # in each round, and every other number that it is made of\n"
+    "# a result above MASK >> 1 is negative: result = ~(result ^ MASK)\n\n"
+    "if NAME < 0:  # or refuse it, or take abs(NAME) and the sign by itself\n    raise ValueError(NAME)",
     "turns": "visited = set()\n{head}:\n    if NAMES in visited:\n"
     "        raise ValueError(f'no end: {NAMES} comes back')  # look at the step that leads there\n"
     "    visited.add(NAMES)\n    ...  # as before",
@@ -123,6 +128,19 @@ class EndTheLoop(Fix):
             rounds=((3, 1), (3,)),
             says=("each round leaves that as it is", "n += 1"),
         ),
+        _busy(
+            "while b != 0:\n    carry = a & b\n    a = a ^ b\n    b = carry << 1",
+            3,
+            says=("with a negative number it moves left", "0xFFFFFFFF", "b &= MASK"),
+        ),
+        _busy("while y:\n    x, y = x ^ y, (~x & y) << 1", 2, says=("`y` never becomes 0",)),
+        _busy("ones = 0\nwhile n:\n    n &= n - 1\n    ones += 1", 3, says=("a negative integer has no last one",)),
+        _busy("while n:\n    s += n % 10\n    n //= 10", 2, says=("goes to -1 and stays there", "if n < 0:")),
+        _busy(
+            "while True:\n    n, d = divmod(n, 16)\n    h = D[d] + h\n    if n == 0:\n        break", 2, says=("-1",)
+        ),
+        _busy("while n % 2 == 0:\n    n //= 2\n    k += 1", 2, says=("where `n` is 0",)),
+        _busy("bit = 1\nwhile not mask & bit:\n    bit <<= 1", 3, says=("it has passed `mask`",)),
         _busy("while n != 1:\n    n = 3 * n - 1 if n % 2 else n // 2", 2, says=("if n in visited",)),
         _busy("while top[x] != x:\n    x = top[x]", 2, before_mib=100, limit_mib=200, says=("`top[x]` has led back",)),
         _busy("from itertools import count\ns = sum(n for n in count() if n < 9)", 2, says=("takewhile", "no end")),
@@ -180,6 +198,8 @@ class EndTheLoop(Fix):
         _busy("def due(n): return n % 7 == 0\nwhile True:\n    if due(n): break\n    n += 1", 3, rounds=((3, 1), (3,))),
         _busy("while True:\n    if due(n): break", 2, rounds=((2,), (2, 1))),  # an unknown function may change its mind
         _busy("def due(n): return rows.pop() == n\nwhile True:\n    if due(n): break", 3, rounds=((3, 1), (3,))),
+        _busy("while n > 0:\n    s += n % 10\n    n //= 10", 2),
+        _busy("n = factorial(k)\nwhile n:\n    s += n % 10\n    n //= 10", 3),  # long, and it ends
         _busy("while n != 1:\n    n = f(n)", 2),
         _busy("while x != seed:\n    x = (5 * x + 3) % 2**32", 2),  # comes back after so many numbers
         _busy("from itertools import count\nfor n in count():\n    if n > k: break", 3),
