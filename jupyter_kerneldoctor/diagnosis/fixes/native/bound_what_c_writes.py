@@ -71,7 +71,7 @@ class BoundWhatCWrites(Fix):
     id, title = "bound-what-c-writes", "Give C as much room as it writes: check the length first"
     causes = ("heap-corruption", "segfault")
     words_stay = True
-    unless_offered = frozenset({"format-in-python"})
+    unless_offered = frozenset({"format-in-python", "copy-the-c-memory"})
 
     FIRES = [
         Case(_LIBC, "libc.strcpy(p, text.encode())", says=("the room that `p`", "len(data)")),

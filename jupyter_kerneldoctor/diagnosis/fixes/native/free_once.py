@@ -26,6 +26,7 @@ class FreeOnce(Fix):
 
     id, title = "free-once", "Free it once: set the pointer to None as soon as it is freed"
     causes = ("heap-corruption", "abort")
+    unless_offered = frozenset({"copy-the-c-memory"})
 
     FIRES = [
         Case(_BUFFER, "b = Buffer()\nb.close()\ndel b", signal="SIGABRT", output=_TEXT, says=("if self.at:", "= None"))
