@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.events import Child
 from .analysis.awaited_flags import awaited_flags
 from .analysis.cluster_tasks import SCHEDULED_S, runs_a_task, wanted_resources
 from .analysis.failed_children import failed_children
+from .analysis.held_pipe import waits_for_the_background
 from .analysis.last_look import written
 from .analysis.lost_workers import WORKERS
 from .analysis.stuck_cell import StuckCell
@@ -61,7 +62,9 @@ def _may_be_clicked(still: StuckCell) -> bool:
 
 
 def _of_what_is_seen(still: StuckCell, death: Death) -> Judgement | None:
-    """Judge a pool whose thread is gone, two that both send, and a database that the notebook itself has locked."""
+    """Judge a pool whose thread is gone, two that both send, a pipe that is held, and a database locked from here."""
+    if waits_for_the_background(still):
+        return Certainty.STRONG, "the program it ran has ended, and one that this left in the background has its pipe"
     if still.lost_its_results:
         return Certainty.STRONG, "a worker sent an error or a result that cannot be unpickled, and its pool gave up"
     if still.all_send:

@@ -1,5 +1,7 @@
 """A kernel that waits for processes of its own: when that is for ever, how sure it is, and how it is told."""
 
+from dataclasses import replace
+
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
@@ -56,3 +58,32 @@ def test_patience_with_workers_is_told_as_that(waits, waits_in):
 
     assert answer.cause.id == "no-death"
     assert "cell [1] waits for its workers on `rows = work()`" in answer.cause.headline
+
+
+COMMUNICATES = (frame("selectors.py", "select"), frame("subprocess.py", "_communicate"), frame("subprocess.py", "run"))
+SHELL = child_state(900, forked=False, name="sh")
+RUN = "subprocess.run('server &', shell=True, capture_output=True)"
+
+
+def reading(*children, source=RUN, inner=COMMUNICATES, waits_in="poll_schedule_timeout"):
+    return diagnose(stuck_in(source, 1, *inner, waits_in=waits_in, children=children))
+
+
+def test_the_output_of_a_program_that_has_ended_is_awaited_for_ever_where_another_has_its_pipe():
+    answer = reading(replace(SHELL, state="Z"))
+
+    assert (answer.cause.id, answer.cause.certainty.word, answer.cell.line) == ("hang", "strong", 1)
+    assert answer.fixes[0].id == "detach-the-program"
+
+
+@pytest.mark.parametrize(
+    ("children", "more"),
+    [
+        ([SHELL], {}),  # it is at work
+        ([replace(SHELL, state="Z"), child_state(901, forked=False, name="gzip")], {}),
+        ([replace(SHELL, state="Z")], {"source": RUN.replace("True)", "True, timeout=60)")}),
+        ([replace(SHELL, state="Z")], {"source": "page = urlopen(address)", "inner": ()}),
+    ],
+)
+def test_a_program_at_work_or_a_time_limit_ends_the_wait_for_its_output(children, more):
+    assert reading(*children, **more).cause.id == "no-death"

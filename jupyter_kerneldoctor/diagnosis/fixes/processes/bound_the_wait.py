@@ -214,6 +214,7 @@ class BoundTheWait(Fix):
             "task-done-for-each-item",
             "end-mark-for-each",
             "read-both-pipes",
+            "detach-the-program",
             "limit-the-request",
             "wake-the-loop",
             "end-the-loop",

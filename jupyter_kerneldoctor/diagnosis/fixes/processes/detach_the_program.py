@@ -1,0 +1,125 @@
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace as changed
+from typing import Any
+
+from ...analysis.held_pipe import waits_for_the_background
+from ...code.trees import walk
+from ...edits import replace
+from ...examples.stuck import child_state, frame
+from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote, stuck
+
+_BACKGROUND = re.compile(r"(?<![&|<>\\])&(?![&>\d])(?=\s|$)")
+_AT_THE_END = re.compile(r"(?s)(.*[^\s&>|])\s*&\s*([\"']{1,3})")
+_TO_A_FILE = re.compile(r"(?<![\d&])>")
+_BOTH = re.compile(r"&>|2>&1|2>\s*\S")
+_SEVERAL = re.compile(r"[;|()\n`]|&&|\$\(")
+_LOG = "background.log"
+_SNIPPET = (
+    "import subprocess\n\nlog = open('background.log', 'w')  # or subprocess.DEVNULL: no pipe that somebody waits for\n"
+    "program = subprocess.Popen({command}, shell=True, stdin=subprocess.DEVNULL,\n"
+    "                           stdout=log, stderr=subprocess.STDOUT, start_new_session=True)  # comes back at once\n\n"
+    "import os, signal\nos.killpg(program.pid, signal.SIGTERM)  # when it is not needed any more"
+)
+_COMMUNICATES = (frame("selectors.py", "select"), frame("subprocess.py", "_communicate"), frame("subprocess.py", "run"))
+_ENDED = changed(child_state(900, forked=False, name="sh"), state="Z")
+_AT_WORK = child_state(900, forked=False, name="sh", waits_in="do_wait")
+
+
+def _waits(*cells: str, processes: Any = (_ENDED,), **more: Any) -> Case:
+    told = {"inner": _COMMUNICATES, "waits_in": "poll_schedule_timeout", **more}
+    return stuck(*cells, processes=processes, **told)
+
+
+class DetachTheProgram(Fix):
+    """Start a program in the background without a pipe.
+
+    What it does: Where the output of a shell is read, `&` does not suffice to leave a program behind: it inherits the
+    pipe, and the reader waits until the last one has closed it. A program whose output goes to a file has no pipe, and
+    the call comes back as soon as the shell has ended. The edit sends the output to a file.
+
+    When it is offered: The kernel reads the output of a program that has ended, so that another one has the pipe.
+
+    What it costs: What the program writes stands in the file, not in the result.
+    """
+
+    id, title, causes = (
+        "detach-the-program",
+        "Start it in the background without a pipe: its output to a file",
+        ("hang",),
+    )
+
+    FIRES = [
+        _waits(
+            "import subprocess\nsubprocess.run('python -m http.server 8000 &', shell=True, capture_output=True)",
+            becomes={"8000 &'": f"8000 > {_LOG} 2>&1 &'"},
+            says=("start_new_session=True", "'python -m http.server 8000'"),
+        ),
+        _waits(
+            "def sh(c): return subprocess.run(c, shell=True, capture_output=True)",
+            'sh(f"mlflow ui --port {port} &")',
+            becomes={'{port} &"': f'{{port}} > {_LOG} 2>&1 &"'},
+        ),
+        _waits(
+            "import os\nout = os.popen('redis-server > redis.log &').read()",
+            becomes={"redis.log &'": "redis.log 2>&1 &'"},
+            inner=(),
+            waits_in="anon_pipe_read",
+        ),
+        _waits(
+            "out = subprocess.check_output('cd site && python -m http.server & sleep 1', shell=True)",
+            inner=(frame("subprocess.py", "communicate"),),
+            waits_in="anon_pipe_read",
+            says=("DEVNULL",),
+        ),
+        _waits("subprocess.run(['redis-server', '--daemonize', 'yes'], capture_output=True)", says=("DEVNULL",)),
+    ]
+    SILENT = [
+        _waits("subprocess.run('make all & make docs & wait', shell=True, capture_output=True)", processes=[_AT_WORK]),
+        _waits("subprocess.run('server &', shell=True, capture_output=True)", processes=()),
+        _waits("subprocess.run('server > log 2>&1 &', shell=True, capture_output=True)"),
+        _waits("rows = connection.recv()", inner=(), waits_in="anon_pipe_read"),
+    ]
+
+    def propose(self, death: Death) -> Proposals:
+        still = death.stuck_cell
+        if still is None or not waits_for_the_background(still):
+            return
+        found = [*_in_background(death)]
+        if not found:
+            line = quote(still.main.code.strip())
+            why = (
+                f"{line} reads the output of a program that has ended; another one that this left running has the pipe."
+            )
+            yield Proposal((), why, snippet=_SNIPPET.format(command="command"))
+            return
+        for node, scope in found:
+            text = scope.segment(node)
+            if _BOTH.search(text):
+                continue  # it has no pipe
+            why = f"The program of {quote(text)} inherits the pipe, and who reads it waits until it is closed."
+            at_end = _AT_THE_END.fullmatch(text)
+            if at_end is None or _SEVERAL.search(at_end[1]) or _BACKGROUND.search(at_end[1]):
+                yield Proposal((), why, snippet=_SNIPPET.format(command="command"))
+                return
+            where = "2>&1" if _TO_A_FILE.search(at_end[1]) else f"> {_LOG} 2>&1"
+            yield Proposal(
+                replace(scope, node, f"{at_end[1]} {where} &{at_end[2]}"),
+                why,
+                snippet=_SNIPPET.format(command=f"{at_end[1]}{at_end[2]}"),
+            )
+            return
+
+
+def _in_background(death: Death) -> Iterator[tuple[ast.expr, Scope]]:
+    """Yield the texts of the running code in which a shell is told to go on without waiting."""
+    within: set[ast.AST] = set()
+    for node, scope in death.code.running.nodes(ast.JoinedStr):
+        within |= {*walk(node)}
+        parts = (one.value if isinstance(one, ast.Constant) else "?" for one in node.values)
+        if _BACKGROUND.search("".join(map(str, parts))):
+            yield node, scope
+    for text, scope in death.code.running.nodes(ast.Constant):
+        if isinstance(text.value, str) and text not in within and _BACKGROUND.search(text.value):
+            yield text, scope
