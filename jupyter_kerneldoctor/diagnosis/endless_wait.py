@@ -10,6 +10,7 @@ from .analysis.failed_children import failed_children
 from .analysis.held_pipe import waits_for_the_background
 from .analysis.last_look import written
 from .analysis.lost_workers import WORKERS
+from .analysis.own_copies import own_copy
 from .analysis.stuck_cell import StuckCell
 from .certainty import Certainty
 from .code.endless_loops import makes_file
@@ -41,6 +42,7 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
         how = "Linux has killed for memory" if any(one.oom_kills for one in failed) else "have failed"
         return Certainty.STRONG, f"it waits for worker processes that {how}"
     found = _of_a_failed_thread(still, death) or _of_what_is_seen(still, death) or _of_a_flag(still, death)
+    found = found or _of_own_copies(still, death)
     if found is not None:
         return found
     if kind in ("program", "group", "file-lock", "partner", "cluster"):
@@ -110,6 +112,17 @@ def _of_a_flag(still: StuckCell, death: Death) -> Judgement | None:
         return None
     asked = " and ".join(map(quote, flags))
     return Certainty.STRONG, f"it waits for a thread that goes on until {asked} changes, and nobody is left to do that"
+
+
+def _of_own_copies(still: StuckCell, death: Death) -> Judgement | None:
+    """Judge a variable that is set in one process and asked in another, which has a copy of its own."""
+    found = None if _handles_signals(still) or _a_timer_runs(death) else own_copy(still, death.find)
+    if found is None:
+        return None
+    if found.asked_by_child:
+        told = f"the process it waits for goes on until {quote(found.name)} changes"
+        return Certainty.STRONG, f"{told}, and has a copy of its own, which nobody changes"
+    return Certainty.STRONG, f"{quote(found.name)} is changed in a child process, which has a copy of its own"
 
 
 def _texts(death: Death) -> list[str]:

@@ -87,3 +87,31 @@ def test_the_output_of_a_program_that_has_ended_is_awaited_for_ever_where_anothe
 )
 def test_a_program_at_work_or_a_time_limit_ends_the_wait_for_its_output(children, more):
     assert reading(*children, **more).cause.id == "no-death"
+
+
+FLAG = "running = True\ndef work():\n    while running:\n        step()\np.start()\nrunning = False\np.join()"
+
+
+def test_a_flag_that_a_child_process_has_a_copy_of_never_changes_there():
+    child = child_state(900, own_frame(FLAG, 4, "work"), waits_in="hrtimer_nanosleep")
+    answer = diagnose(stuck_in(FLAG, 7, *JOIN, waits_in="do_wait", children=[child]))
+
+    assert (answer.cause.id, answer.cause.certainty.word, answer.cell.line) == ("hang", "strong", 7)
+    assert answer.fixes[0].id == "share-between-processes"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        FLAG.replace("running = False", "pass"),
+        FLAG.replace("step()", "sys.exit(0) if late() else step()"),
+        FLAG.replace("p.start()", "p = Process(target=work, args=(Value('b', 1),))"),
+        FLAG.replace("p.join()", "p.join(timeout=900)"),
+        FLAG.replace("while running:", "for one in rows:"),
+    ],
+)
+def test_a_child_process_whose_loop_may_end_is_at_work(source):
+    child = child_state(900, own_frame(source, 4, "work"), waits_in="hrtimer_nanosleep")
+    answer = diagnose(stuck_in(source, 7, *JOIN, waits_in="do_wait", children=[child]))
+
+    assert answer.cause.id == "no-death"

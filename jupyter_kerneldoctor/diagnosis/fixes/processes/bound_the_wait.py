@@ -215,6 +215,7 @@ class BoundTheWait(Fix):
             "end-mark-for-each",
             "read-both-pipes",
             "detach-the-program",
+            "share-between-processes",
             "limit-the-request",
             "wake-the-loop",
             "end-the-loop",
