@@ -19,6 +19,7 @@ from ..code.trees import walk
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
 from .awaited_statement import awaited_statement
+from .filling_lookup import filling_lookup
 from .growth import LITTLE, MOST, Growth, is_of_containers, is_queue
 from .memory_keeper import largest_statement, loops_around, store_that_grew
 from .statements import is_at, is_in, is_same_function, lines_in, statement_at, statement_with
@@ -102,6 +103,8 @@ def _first_used(growth: Growth) -> Iterator[Grown]:
 def _suspects(growth: Growth) -> Iterator[Statement]:
     if growth.container is not None and growth.container.name == _FIGURES:
         yield from _making_figures(growth)
+    if (looked_up := filling_lookup(growth, growth.code)) is not None:
+        yield looked_up[0]
     store = store_that_grew(growth)
     if store is not None:
         at = statement_with(growth.code, store.statement, store.scope)

@@ -136,7 +136,7 @@ class BoundGrowingContainer(Advice):
             *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation", "hold-fewer-items"),
             *("bound-the-queue", "note-what-was-seen", "read-less-in-a-module", "remove-hooks"),
             *("clear-after-update", "add-up-weights", "backward-each-batch", "compare-by-value", "cut-the-chain"),
-            *("answer-when-asked", "one-tensor-for-a-column", "keep-positions"),
+            *("answer-when-asked", "one-tensor-for-a-column", "keep-positions", "look-up-without-filling"),
         }
     )
     headline = "{title_}"
