@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .calls import last_name
 from .child_processes import run_in_children
 from .flag_loops import flag_loop
 from .loop_changes import asked_names, called_name, only_sleeps
@@ -48,7 +49,7 @@ def asked_in_child(code: Notebook, cell: Cell, line: int) -> OwnCopy | None:
     root, _, attribute = found.flag.partition(".")
     if not attribute and root in scope.bindings and root not in scope.outside:
         return None  # a name of the function's own
-    children = run_in_children(code)
+    children = _children(code)
     changes = [one for one in _changes(code, attribute or root, is_attribute=bool(attribute)) if one[1] not in children]
     changes = [one for one in changes if one[1].function != "__init__" and one[1] is not scope]
     if len(changes) < (1 if attribute else 2):  # the first one made the variable
@@ -64,7 +65,7 @@ def asked_in_notebook(code: Notebook, cell: Cell, line: int) -> OwnCopy | None:
     if scope is None or not loops or not only_sleeps(loops[-1]) or code.has_text(*_SHARED, *_OTHERS):
         return None
     names = asked_names(loops[-1].test)
-    children = run_in_children(code)
+    children = _children(code)
     if len(names) != 1 or scope in children:
         return None
     (name,) = names
@@ -77,6 +78,19 @@ def asked_in_notebook(code: Notebook, cell: Cell, line: int) -> OwnCopy | None:
             given = (*child.parameters,)
             return OwnCopy(name, head, child.name, given, asked_by_child=False, change=unparse(statement))
     return None
+
+
+def _children(code: Notebook) -> set[Scope]:
+    """Return what runs in child processes, also in those that an earlier cell has started."""
+    targets = (
+        last_name(one.value)
+        for scope in code.scopes_mentioning("Process")
+        for call in scope.calls
+        if called_name(call) == "Process"
+        for one in call.keywords
+        if one.arg == "target"
+    )
+    return {*run_in_children(code), *(one for name in {*targets} - {""} for one in code.functions_named(name))}
 
 
 def _scope_at(code: Notebook, cell: Cell, line: int) -> Scope | None:

@@ -106,6 +106,7 @@ class EndTheLoop(Fix):
     """
 
     id, title, causes = "end-the-loop", "Give the loop its end", ("hang",)
+    unless_offered = frozenset({"share-between-processes"})
 
     FIRES = [
         _busy("i = 0\nwhile i < 9:\n    f(i)", 3, says=("nothing in the loop changes `i`",)),

@@ -79,6 +79,13 @@ class ShareBetweenProcesses(Fix):
         ),
         _sleeps("results.append(n)", "results = []", "while not results", says=("results.put(...)",)),
         _sleeps("global done\n    done = True", "done = False", "while not done", says=("in place of `done = True`",)),
+        stuck(
+            _FILL.format("global done\n    done = True"),
+            "done = False\np = Process(target=work, args=(1,))\np.start()",
+            "while not done:\n    time.sleep(1)",
+            waits_in="hrtimer_nanosleep",
+            says=("results.get(timeout=60)",),
+        ),
         _sleeps("seen[n] = 1", "seen = {}", "while len(seen) < 1", processes=[child_state(900)], says=("Manager",)),
     ]
     SILENT = [
