@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace as changed
 from typing import Any
 
-from ...analysis.held_pipe import waits_for_the_background
+from ...analysis.held_pipe import BACKGROUND, waits_for_the_background
 from ...code.trees import walk
 from ...edits import replace
-from ...examples.stuck import child_state, frame
+from ...examples.stuck import child_state, frame, thread
 from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote, stuck
 
-_BACKGROUND = re.compile(r"(?<![&|<>\\])&(?![&>\d])(?=\s|$)")
 _AT_THE_END = re.compile(r"(?s)(.*[^\s&>|])\s*&\s*([\"']{1,3})")
 _TO_A_FILE = re.compile(r"(?<![\d&])>")
 _BOTH = re.compile(r"&>|2>&1|2>\s*\S")
@@ -22,8 +21,16 @@ _SNIPPET = (
     "                           stdout=log, stderr=subprocess.STDOUT, start_new_session=True)  # comes back at once\n\n"
     "import os, signal\nos.killpg(program.pid, signal.SIGTERM)  # when it is not needed any more"
 )
+_OF_A_SCRIPT = (
+    "# in the cell, whose first line is {first}: the program gets no pipe\n# program > background.log 2>&1 &\n\n"
+    "# or IPython does not wait for the end of the cell:\n# {first} --bg"
+)
 _COMMUNICATES = (frame("selectors.py", "select"), frame("subprocess.py", "_communicate"), frame("subprocess.py", "run"))
 _ENDED = changed(child_state(900, forked=False, name="sh"), state="Z")
+_SCRIPT = "IPython/core/magics/script.py"
+_LOOP = changed(
+    thread(frame("asyncio/base_events.py", "_run_once"), waits_in="do_epoll_wait", main=False), wakers=("a pipe",)
+)
 _AT_WORK = child_state(900, forked=False, name="sh", waits_in="do_wait")
 
 
@@ -68,10 +75,27 @@ class DetachTheProgram(Fix):
             waits_in="anon_pipe_read",
         ),
         _waits(
+            "import os",
+            "f = os.popen('mlflow ui &')\nfor line in f:\n    print(line)",
+            becomes={"mlflow ui &": f"mlflow ui > {_LOG} 2>&1 &"},
+            line=2,
+            inner=(),
+            waits_in="anon_pipe_read",
+        ),
+        _waits(
             "out = subprocess.check_output('cd site && python -m http.server & sleep 1', shell=True)",
             inner=(frame("subprocess.py", "communicate"),),
             waits_in="anon_pipe_read",
             says=("DEVNULL",),
+        ),
+        _waits(
+            "%%bash\ncd site\npython -m http.server &\necho ready",
+            processes=(),
+            line=1,
+            inner=(frame("concurrent/futures/_base.py", "result"), frame(_SCRIPT, "in_thread", library=True)),
+            waits_in="futex_do_wait",
+            threads=[_LOOP],
+            says=("%%bash --bg", "> background.log 2>&1 &"),
         ),
         _waits("subprocess.run(['redis-server', '--daemonize', 'yes'], capture_output=True)", says=("DEVNULL",)),
     ]
@@ -79,12 +103,17 @@ class DetachTheProgram(Fix):
         _waits("subprocess.run('make all & make docs & wait', shell=True, capture_output=True)", processes=[_AT_WORK]),
         _waits("subprocess.run('server &', shell=True, capture_output=True)", processes=()),
         _waits("subprocess.run('server > log 2>&1 &', shell=True, capture_output=True)"),
+        _waits("import subprocess\nrows = open(fifo).read()", inner=(), waits_in="anon_pipe_read"),
         _waits("rows = connection.recv()", inner=(), waits_in="anon_pipe_read"),
     ]
 
     def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
         if still is None or not waits_for_the_background(still):
+            return
+        if death.cell is not None and death.cell.source.startswith("%%"):
+            why = "The shell of the cell has ended; the program that it left in the background has its pipe."
+            yield Proposal((), why, snippet=_OF_A_SCRIPT.format(first=death.cell.source.split("\n")[0].split(" --")[0]))
             return
         found = [*_in_background(death)]
         if not found:
@@ -100,7 +129,7 @@ class DetachTheProgram(Fix):
                 continue  # it has no pipe
             why = f"The program of {quote(text)} inherits the pipe, and who reads it waits until it is closed."
             at_end = _AT_THE_END.fullmatch(text)
-            if at_end is None or _SEVERAL.search(at_end[1]) or _BACKGROUND.search(at_end[1]):
+            if at_end is None or _SEVERAL.search(at_end[1]) or BACKGROUND.search(at_end[1]):
                 yield Proposal((), why, snippet=_SNIPPET.format(command="command"))
                 return
             where = "2>&1" if _TO_A_FILE.search(at_end[1]) else f"> {_LOG} 2>&1"
@@ -118,8 +147,8 @@ def _in_background(death: Death) -> Iterator[tuple[ast.expr, Scope]]:
     for node, scope in death.code.running.nodes(ast.JoinedStr):
         within |= {*walk(node)}
         parts = (one.value if isinstance(one, ast.Constant) else "?" for one in node.values)
-        if _BACKGROUND.search("".join(map(str, parts))):
+        if BACKGROUND.search("".join(map(str, parts))):
             yield node, scope
     for text, scope in death.code.running.nodes(ast.Constant):
-        if isinstance(text.value, str) and text not in within and _BACKGROUND.search(text.value):
+        if isinstance(text.value, str) and text not in within and BACKGROUND.search(text.value):
             yield text, scope
