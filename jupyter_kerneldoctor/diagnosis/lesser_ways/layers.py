@@ -6,6 +6,7 @@ from ..case import Case
 from ..code.calls import last_name
 from ..code.notebook import Call
 from ..death import Death
+from ..frameworks.keras import is_dataset
 from .conditions import both, given, is_gathered, is_method_of, made, without
 from .way import LesserWay
 
@@ -33,6 +34,16 @@ def _has_many_tokens(call: Call, death: Death) -> bool:
         return False
     sizes = [(one.argument("vocab_size"), one.scope) for one in death.code.calls("transformers.*")]
     return any((death.values.number(one, where) or 0) >= _MANY_TOKENS for one, where in sizes if one is not None)
+
+
+def _is_sample(call: Call, death: Death) -> bool:
+    """Whether a call is given a part of the rows already, or a `tf.data` pipeline, which gives batches."""
+    match call.node.args:
+        case [ast.Subscript(slice=ast.Slice(upper=ast.Constant()) | ast.Slice(step=ast.Constant()))]:
+            return True
+        case [given, *_]:
+            return is_dataset(given, call.scope, death.code)
+    return False
 
 
 WAYS = (
@@ -100,6 +111,38 @@ WAYS = (
         lambda call, death: any(
             made(one, "TextVectorization", "StringLookup", "IntegerLookup")(call, death)
             for one in ("keras", "tensorflow")
+        ),
+    ),
+    LesserWay(
+        (".adapt",),
+        "Learn the mean and the variance of a sample, or of one batch after the other: adapt(x[::50])",
+        "turns all rows into one tensor of floats, and makes more of that size to work out the mean or the bins.",
+        "{owner}.adapt({of0}[::50])  # every fiftieth row: a sample is enough\n\n"
+        "total, squares, n = 0.0, 0.0, 0  # or exactly, in batches: of one channel or column at the end\n"
+        "for at in range(0, len({of0}), 256):\n    part = np.asarray({of0}[at : at + 256], dtype='float64')\n"
+        "    axes = tuple(range(part.ndim - 1))\n    n += part[..., 0].size\n"
+        "    total, squares = total + part.sum(axes), squares + (part**2).sum(axes)\n"
+        "mean = total / n  # then Normalization(mean=mean, variance=squares / n - mean**2), without adapt\n\n"
+        "layers.Rescaling(1 / 127.5, offset=-1)  # pictures: known numbers, nothing to learn",
+        Case(
+            "import keras\nnorm = keras.layers.Normalization(axis=-1)",
+            "norm.adapt(x)",
+            says=("norm.adapt(x[::50])", "Normalization(mean=mean"),
+        ),
+        lambda call, death: (
+            not _is_sample(call, death)
+            and any(
+                made(one, "Normalization", "Discretization")(call, death) for one in ("keras", "tensorflow", "tf_keras")
+            )
+        ),
+        silent=(
+            "norm.adapt(x[:500])",
+            Case("import sklearn\nfrom mine import Normalization\nnorm = Normalization()", "norm.adapt(x)"),
+            Case(
+                "import tensorflow as tf\nnorm = tf.keras.layers.Normalization()\n"
+                "ds = tf.data.Dataset.from_tensor_slices(x).batch(8)",
+                "norm.adapt(ds)",
+            ),
         ),
     ),
     LesserWay(
