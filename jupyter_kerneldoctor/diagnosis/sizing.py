@@ -11,6 +11,7 @@ from .analysis.guilty_statement import keeps_what_grew
 from .calls import is_in_library, network_call_at
 from .code.scopes import Scope
 from .death import Death
+from .frameworks.batch_queues import hold_many_batches
 from .frameworks.gradients import backward_calls, goes_backward, hides_gradients, sources_of_gradients
 from .frameworks.pair_scores import pair_scores
 from .frameworks.sliced_arrays import copied_bytes, slicing_calls
@@ -120,7 +121,7 @@ def batch_to_blame(death: Death) -> Batch | None:
     if written := find_batch_size(code):
         if _grows_by_the_round(written, death):
             return None
-        choice = None if is_dwarfed(written, code) else choose(death, written.value)
+        choice = None if is_dwarfed(written, code) or hold_many_batches(code) else choose(death, written.value)
         return None if choice is None else Batch(choice, written, None, began)
     whole = find_whole_batch(code, death.values) or find_whole_step(code, death.values)
     if whole is None or grew_in(death, whole.loop, whole.scope) is False:

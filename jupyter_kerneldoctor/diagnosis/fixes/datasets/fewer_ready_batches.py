@@ -1,11 +1,15 @@
 import ast
+from collections.abc import Iterator
 
 from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...code.trees import walk
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
+from ...frameworks.batch_queues import batch_queues
 from ...frameworks.keras import Step, is_fed_by_a_pipeline, is_of_batches, pipeline_steps, written_number
+from ...frameworks.keras import training_calls as keras_training
+from ...workers import workers_bytes
 
 _FEW = 2  # batches that are ready, or files that are read from, at a time
 _ROWS = 64
@@ -16,6 +20,8 @@ _FILES = (
     "import tensorflow as tf\nmodel = tf.keras.Sequential()\ndef opened(path):\n"
     "    x = tf.numpy_function(read, [path], tf.float32)\n    return tf.data.Dataset.from_tensor_slices(x)"
 )
+_SEQUENCE = "import keras\nmodel = keras.Sequential()\nclass Photos(keras.utils.PyDataset):\n    pass\n"
+_LOADER = "import torch\nnet = torch.nn.Linear(9, 9)\nloader = torch.utils.data.DataLoader(ds, batch_size=64, {})"
 _INTERLEAVED = "ds = tf.data.Dataset.from_tensor_slices(files).interleave({})\nmodel.fit(ds.batch(8))"
 
 
@@ -27,14 +33,16 @@ class FewerReadyBatches(Fix):
     """Keep fewer batches ready, and fewer files open.
 
     What it does: `prefetch(500)` behind a `batch` keeps 500 batches ready: where the data come faster than the network
-    takes them, all 500 are in memory. Two hide the time of the loading as well. `interleave` with a `cycle_length` of
-    all files has an element of each file open: a file that is read whole into an array is in memory whole.
+    takes them, all 500 are in memory. Two hide the time of the loading as well. So do `max_queue_size` of a `PyDataset`
+    and `prefetch_factor` of a `DataLoader`, which is for each worker. `interleave` with a `cycle_length` of all files
+    has an element of each file open: a file that is read whole into an array is in memory whole.
 
     When it is offered: Memory ran out in a cell that trains on, or goes through, a `tf.data` pipeline which prefetches
-    more than 8 batches or 256 rows, or interleaves more than 8 files that its function reads whole.
+    more than 8 batches or 256 rows, or interleaves more than 8 files that its function reads whole; or in a cell that
+    trains while `max_queue_size` or `prefetch_factor` lets more than 8 batches wait, or 8 of each worker.
 
-    What it costs: Nothing for `prefetch`. Rows of fewer files are mixed with each other: shuffle the names of the files
-    before, and the rows after `interleave` with a small buffer.
+    What it costs: Nothing for batches that wait. Rows of fewer files are mixed with each other: shuffle the names of
+    the files before, and the rows after `interleave` with a small buffer.
     """
 
     id, title, causes = "fewer-ready-batches", "Keep fewer batches ready: prefetch(2)", (Family.MEMORY,)
@@ -53,8 +61,45 @@ class FewerReadyBatches(Fix):
             becomes=_INTERLEAVED.format("opened, cycle_length=2"),
             says=("all files",),
         ),
+        Case(
+            _SEQUENCE + "ds = Photos(workers=4, max_queue_size=300)",
+            "model.fit(ds)",
+            becomes={"max_queue_size=300": "max_queue_size=4"},
+            says=("300 batches",),
+        ),
+        Case(
+            _SEQUENCE + "QUEUE = 50\nloading = {'max_queue_size': QUEUE}\nds = Photos(**loading)",
+            "model.fit(ds)",
+            becomes={"'max_queue_size': QUEUE": "'max_queue_size': 2"},
+        ),
+        Case(
+            _SEQUENCE.replace("pass", "def __init__(self, n=99):\n        super().__init__(max_queue_size=n)"),
+            "model.fit(Photos())",
+            becomes={"n=99": "n=2"},
+        ),
+        Case(
+            _SEQUENCE + "ds = Photos()",
+            "model.fit(ds, workers=2, max_queue_size=64)",
+            becomes="model.fit(ds, workers=2, max_queue_size=2)",
+        ),
+        Case(
+            _SEQUENCE + "BATCH = 64\nds = Photos(BATCH, **dict(workers=4, max_queue_size=40))",
+            "model.fit(ds)",
+            becomes={"max_queue_size=40": "max_queue_size=4"},
+        ),
+        Case(
+            _LOADER.format("num_workers=4, prefetch_factor=64"),
+            "for x in loader:\n    net(x).mean().backward()",
+            becomes={"prefetch_factor=64": "prefetch_factor=2"},
+            says=("256 batches",),
+        ),
     ]
     SILENT = [
+        Case(_SEQUENCE + "ds = Photos(workers=4, max_queue_size=8)", "model.fit(ds)"),
+        Case(_SEQUENCE + "ds = Photos(workers=4, max_queue_size=300)", "big = [0] * 10**10"),
+        Case(_SEQUENCE + "ds = Photos(max_queue_size=300)", "model.fit(ds)", before_mib=1900),
+        Case(_LOADER.format("num_workers=4, prefetch_factor=4"), "for x in loader:\n    net(x).mean().backward()"),
+        Case(_LOADER.format("num_workers=4, prefetch_factor=64"), "big = [0] * 10**10"),
         Case(_DATA, _fit("tf.data.AUTOTUNE")),
         Case(_DATA, _fit(4)),
         Case(_DATA, "train = ds.batch(32).prefetch(500)\nbig = [0] * 10**10"),
@@ -64,6 +109,7 @@ class FewerReadyBatches(Fix):
 
     def propose(self, death: Death) -> Proposals:
         missing = death.memory.missing_bytes
+        yield from _of_queues(death)
         if not death.memory.grew_here or not is_fed_by_a_pipeline(death.code):
             return
         for step in pipeline_steps(death.code, "prefetch"):
@@ -90,6 +136,35 @@ class FewerReadyBatches(Fix):
             title = f"Read from {_FEW} files at a time: cycle_length={_FEW}"
             yield Proposal(replace(step.scope, given, str(_FEW)), why, missing, title)
             return
+
+
+def _of_queues(death: Death) -> Iterator[Proposal]:
+    """Propose a shorter queue behind the workers that make batches."""
+    missing, code = death.memory.missing_bytes, death.code
+    if not death.memory.grew_here and not workers_bytes(death):
+        return
+    for queue in batch_queues(code):
+        trains = any(keras_training(code)) if queue.word == "max_queue_size" else any(_goes_through_loader(death))
+        if queue.number <= _MANY or not trains:
+            continue
+        few = _FEW if queue.word != "max_queue_size" else max(_FEW, min(queue.workers or 0, _MANY))
+        why = (
+            f"`{queue.word}` lets up to {queue.batches} batches wait, which fill memory where the network is slower "
+            f"than the loading; the cell took {size(missing or 0)}. {few} hide the loading as well."
+        )
+        title = f"Keep fewer batches ready: {queue.word}={few}"
+        yield Proposal(replace(queue.scope, queue.node, str(few)), why, missing, title)
+        return
+
+
+def _goes_through_loader(death: Death) -> Iterator[ast.For]:
+    """Yield the loops in what runs that go through a loader of PyTorch, by its name or a wrapper around it."""
+    for scope in death.code.running:
+        for node in scope.nodes:
+            if isinstance(node, ast.For):
+                made = (one for one, _ in all_origins(node.iter, scope, death.code, parts=True))
+                if any(isinstance(one, ast.Call) and last_name(one.func) == "DataLoader" for one in made):
+                    yield node
 
 
 def _number(step: Step, death: Death, name: str, place: int) -> tuple[int | None, ast.expr | None]:
