@@ -11,6 +11,7 @@ from ..code.scopes import Scope
 from ..code.stores import Store
 from ..code.trees import dump, walk
 from ..code.unpacking import unpacked
+from .evaluation import is_forward, run_by_networks
 from .gradients import CUTS, Backward, goes_backward, is_cut, reached_by_gradients, records_graph, starts_of_backward
 from .hooks import code_of_hooks, left_hooks
 from .kept import UNNAMED, Kept, kept_values, names_in, outliving, root, stored
@@ -58,7 +59,7 @@ def _kept_in_loops(code: Notebook) -> list[KeptGraph]:
     return [
         judged
         for one in kept_values(code.running, tensors.origins)
-        if records_graph(one.value, one.scope, code) and not _is_of_one_pass(one)
+        if records_graph(one.value, one.scope, code) and not _is_of_one_pass(one, code)
         if (judged := _judge(one, tensors)) is not None
     ]
 
@@ -106,10 +107,15 @@ def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
     return KeptGraph(kept, scalar or bool(own), scalar, freed, _is_used_as_tensor(kept.container, tensors.code))
 
 
-def _is_of_one_pass(kept: Kept) -> bool:
-    """Whether a network's own `forward` collects it in a local variable: what it gives back has to keep its graph."""
+def _is_of_one_pass(kept: Kept, code: Notebook) -> bool:
+    """Whether a network's own `forward` collects it in a local variable: what it gives back has to keep its graph.
+
+    A comprehension without a name, and a function that `forward` calls, are a part of it.
+    """
     scope, name = kept.scope, kept.container
-    return bool(scope.owner) and scope.function == "forward" and name in scope.bindings
+    if name == UNNAMED:
+        return is_forward(scope, code) or scope.node in run_by_networks(code)
+    return name in scope.bindings and bool(scope.owner) and scope.function == "forward"
 
 
 def _is_graph(node: ast.expr, scope: Scope, tensors: Tensors) -> bool:

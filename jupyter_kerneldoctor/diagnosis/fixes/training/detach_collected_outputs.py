@@ -19,6 +19,18 @@ _WALK = (
     "        x = torch.cat([x[1:], y])\n    return seen"
 )
 _HOOKED = "import torch\nseen = []\ndef keep(module, given, output):\n    seen.append(output{end})\n"
+_STACK = "torch.stack([one(x) for one in self.experts]).sum(0)"
+_EXPERTS = (
+    "import torch\ndef mix(experts, x):\n    return torch.stack([one(x) for one in experts]).sum(0)\n"
+    "class Moe(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.experts = torch.nn.ModuleList([torch.nn.Linear(9, 9) for _ in range(9)])\n"
+    "    def forward(self, x): return {}\n"
+    "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.a, self.moes = torch.nn.ModuleList(), torch.nn.ModuleList([Moe() for _ in range(2)])\n"
+    "    def forward(self, x):\n        for a, moe in zip(self.a, self.moes):\n            x = moe(a(x))\n"
+    "        return x\nmodel = Net()"
+)
+_MIXED = "for i in range(3):\n    loss = model(x[i]).mean()\n    loss.backward()"
 
 
 class DetachCollectedOutputs(Fix):
@@ -125,6 +137,14 @@ class DetachCollectedOutputs(Fix):
         Case(
             "import torch\nrnn, seen = torch.nn.GRU(9, 9), []", "for x in xs:\n    y, h = rnn(x, h)\n    seen.append(y)"
         ),
+        # so it does in each call of a method: what is summed up is no more than the last of it
+        Case(
+            _NET + "def rolled(x):\n    total = torch.zeros(9)\n    for t in range(9):\n        x = net(x)\n"
+            "        total = total + x.mean()\n    return total",
+            "for i in range(3):\n    best = rolled(torch.ones(9)).topk(3)",
+        ),
+        # a function that shares the work of a `forward`, which nothing but a loop's name leads to
+        *(Case(_EXPERTS.format(one), _MIXED) for one in ("mix(self.experts, x)", _STACK)),
         # an object of a library has no `detach`
         Case(
             "from transformers import BertModel\nimport torch\nnet = BertModel.from_pretrained('b')\nfeats = []",
@@ -216,7 +236,9 @@ class DetachCollectedOutputs(Fix):
 def _is_handed_on(kept: Kept, death: Death) -> bool:
     """Whether a round of the loop makes what is kept out of that of the round before, graph and all."""
     loops, tensors = kept.scope.loops_around(kept.value), Tensors(death.code)
-    if any(Origins(death.code).is_repeated(one, kept.scope) for one in loops[-1:] if not kept.scope.is_cell):
+    if kept.is_added_to and any(
+        Origins(death.code).is_repeated(one, kept.scope) for one in loops[-1:] if not kept.scope.is_cell
+    ):
         return False  # what is handed on goes with each call of the function
     nodes = {node for loop in loops for node in kept.scope.inside(loop)}
     made = [(one, plain_names(*one.targets), plain_names(one.value)) for one in nodes if isinstance(one, ast.Assign)]

@@ -210,6 +210,18 @@ class NoGradEvaluation(Fix):
             "for x in batches:\n    made = net(x)\n    judge(made * 2).mean().backward()",
         ),
         Case(_NET, "for x in batches:\n    net(x).sum().backward()"),
+        # what the experts of a network answer goes into its loss, by the way of a function and a loop's name
+        Case(
+            "import torch\ndef mix(experts, x): return torch.stack([one(x) for one in experts]).sum(0)\n"
+            "class Moe(torch.nn.Module):\n    def __init__(self):\n"
+            "        self.experts = torch.nn.ModuleList([torch.nn.Linear(9, 9) for _ in range(9)])\n"
+            "    def forward(self, x): return mix(self.experts, x)\n"
+            "class Net(torch.nn.Module):\n    def __init__(self):\n"
+            "        self.moes = torch.nn.ModuleList([Moe() for _ in range(2)])\n"
+            "    def forward(self, x):\n        for moe, n in zip(self.moes, range(9)):\n            x = x + moe(x)\n"
+            "        return x\nmodel = Net()",
+            "for x in batches:\n    loss = model(x).mean()\n    loss.backward()",
+        ),
         Case(_NET, "net(x.requires_grad_())[0].backward"),
         # one of several results is what the backward pass starts from
         Case(
