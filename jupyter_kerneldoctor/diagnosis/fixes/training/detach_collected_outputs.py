@@ -46,7 +46,7 @@ class DetachCollectedOutputs(Fix):
     """
 
     id, title, causes = "detach-collected-outputs", "Collect the outputs without their graphs", OUT_OF_MEMORY
-    unless_offered = frozenset({"detach-accumulated-loss"})  # which cuts the outputs off as well
+    unless_offered = frozenset({"detach-accumulated-loss", "batched-inference"})  # which cut the outputs off as well
 
     FIRES = [
         Case(
