@@ -23,17 +23,23 @@ def fill_the_memory(death: Death) -> bool:
         return False
     if any(map(death.code.has_words, ("requires_grad", "requires_grad_", "sparse"))):
         return False  # some of them have no gradient, or a small one
-    sizes = dict[str, int]()
-    for held in death.recording.held:
-        for one in held.objects if death.cell is not None and held.cell_seq == death.cell.seq else ():
-            if one.device is None and one.bytes is not None:
-                sizes[one.name] = one.bytes
+    sizes = _held_bytes(death)
     optimized = list(_optimized(death))
     if any(before + sizes.get(name, 0) * (1 + states) > target for name, states in optimized):
         return True
     made = [_STATES.get(name or call.name.rpartition(".")[2], 0) for call, name in optimizers_of(death.code)]
     states = max([*(1 + one for _, one in optimized), *made], default=0)  # Keras has no gradient of all rows of a table
     return before + _largest_layer(death) * states > target
+
+
+def _held_bytes(death: Death) -> dict[str, int]:
+    """Return what the objects took that the cell was seen to hold, by name, but those on a card."""
+    sizes = dict[str, int]()
+    for held in death.recording.held:
+        for one in held.objects if death.cell is not None and held.cell_seq == death.cell.seq else ():
+            if one.device is None and one.bytes is not None:
+                sizes[one.name] = one.bytes
+    return sizes
 
 
 def _largest_layer(death: Death) -> int:
@@ -49,3 +55,9 @@ def _optimized(death: Death) -> Iterator[tuple[str, int]]:
         match call.argument("params", 0):
             case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as owner, attr="parameters"), args=[]):
                 yield call.scope.segment(owner), _STATES[call.name.rpartition(".")[2]]
+
+
+def trained_bytes(death: Death) -> int:
+    """Return what the weights that an optimizer trains take, with their gradients and what it keeps; 0 if not seen."""
+    sizes = _held_bytes(death)
+    return max((sizes.get(name, 0) * (2 + states) for name, states in _optimized(death)), default=0)
