@@ -5,16 +5,15 @@ from collections.abc import Mapping
 
 from ..case import Case
 from ..code.calls import last_name
-from ..code.literals import number
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import walk
 from ..death import Death
 from ..frameworks.torch import Kind, Tensors
 from .conditions import made_by
-from .way import LesserWay
+from .way import LesserWay, Test
 
-_BEAMS, _FEW_BEAMS = ("num_beams", "num_return_sequences"), 8
+_FEW_BEAMS = 8
 
 
 def _is_recorded(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
@@ -27,17 +26,23 @@ def _is_recorded(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa:
     return False
 
 
-def _has_many_beams(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether many continuations of each text are followed, also where a dict of settings says so."""
-    if not death.code.imports("transformers"):
-        return False
-    given = [
-        word.value for scope in death.code.running for one in scope.calls for word in one.keywords if word.arg in _BEAMS
-    ]
-    for node in (one for scope in death.code.running for one in scope.nodes if isinstance(one, ast.Dict)):
-        pairs = zip(node.keys, node.values, strict=True)
-        given += [value for key, value in pairs if getattr(key, "value", None) in _BEAMS]
-    return any((number(one) or 0) >= _FEW_BEAMS for one in given)
+def _has_many(word: str) -> Test:
+    """Return a test whether a model follows many continuations of each text, also where settings or a name say so."""
+
+    def test(call: Call, death: Death) -> bool | Mapping[str, str]:
+        if not death.code.imports("transformers"):
+            return False
+        running = death.code.running
+        scopes = dict.fromkeys((*running, *death.code.scopes_mentioning("GenerationConfig")))
+        given = [(one.value, at) for at in scopes for made in at.calls for one in made.keywords if one.arg == word]
+        for settings, scope in running.nodes(ast.Dict):
+            pairs = zip(settings.keys, settings.values, strict=True)
+            given += [(value, scope) for key, value in pairs if getattr(key, "value", None) == word]
+        many = [(one, at) for one, at in given if (death.values.number(one, at) or 0) >= _FEW_BEAMS]
+        count = next((one for one in many if one[1] is call.scope), None)
+        return {"count": "n" if count is None else count[1].operand(count[0])} if many else False
+
+    return test
 
 
 def _is_feature_pipeline(call: Call, death: Death) -> bool:
@@ -112,7 +117,23 @@ WAYS = (
         "out = {owner}.generate({a0}, num_beams=4)  # with your other arguments: memory grows with the beams\n\n"
         "for part in {of0}.split(4):  # and with the texts of a batch\n    out = {owner}.generate(part, num_beams=4)",
         Case("from transformers import GPT2LMHeadModel\nm = GPT2LMHeadModel(c)", "out = m.generate(ids, num_beams=40)"),
-        _has_many_beams,
+        _has_many("num_beams"),
+        silent=("out = m.generate(ids, num_beams=4)",),
+    ),
+    LesserWay(
+        (".generate",),
+        "Sample some answers of each text at a time: a smaller num_return_sequences, in rounds",
+        "keeps keys and values of every token for each of the answers, the prompt's as well.",
+        "answers = []\nfor _ in range(-(-{count} // 20)):  # n: how many in all; 20 in each round\n"
+        "    out = {owner}.generate({a0}, num_return_sequences=20)  # with your other arguments\n"
+        "    answers += out[:, {of0}.shape[1]:].tolist()  # the new tokens; fewer max_new_tokens take less, too",
+        Case(
+            "from transformers import GPT2LMHeadModel\nm = GPT2LMHeadModel(c)\nN = 200",
+            "out = m.generate(ids, do_sample=True, num_return_sequences=N)",
+            says=("range(-(-N // 20))", "num_return_sequences=20"),
+        ),
+        _has_many("num_return_sequences"),
+        silent=("out = m.generate(ids, do_sample=True, num_return_sequences=3)",),
     ),
     LesserWay(
         (".()",),
