@@ -1,12 +1,59 @@
-"""Graphs of networkx: matrices of all pairs of nodes, and drawings of each edge."""
+"""Graphs: of networkx matrices of all pairs of nodes, and drawings of each edge; of PyTorch a row for each edge."""
+
+import ast
+from collections.abc import Mapping
+
+from jupyter_kerneldoctor.recording.events import Stack
 
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from ..examples.stuck import own_frame, thread
+from ..place import guilty_place
 from .conditions import given, is_gathered, without
 from .way import LesserWay
 
 _NX = "import networkx as nx"
+_ADDS = ("index_add", "index_add_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")
+_LAYER = (
+    "import torch\nclass Layer(torch.nn.Module):\n    def forward(self, x, edges):\n        src, dst = edges\n"
+    "        rows = x[src]\n        return torch.zeros_like(x).index_add(0, dst, rows)\nnet = Layer()"
+)
+_TAKES = Stack(-0.1, "busy", (thread(own_frame(_LAYER, 5, "forward"), own_frame("out = net(x, edges)", 1)),))
+
+
+def _has_a_row_for_each_edge(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
+    """Name the nodes, and the two ends of the edges, where memory grew as rows are taken that are then added up."""
+    at = guilty_place(death) if death.code.imports("torch") else None
+    if at is None:
+        return False
+    adds = [one for one in at.scope.calls if getattr(one.func, "attr", "") in _ADDS]
+    for node in at.scope.nodes if adds else ():
+        match node:
+            case ast.Subscript(value=ast.Name(id=rows), slice=ast.Name(id=ends), ctx=ast.Load()):
+                near = at.scope.inside(at.node)
+                if node in near or any(one in near for one in adds):
+                    to = next((one for one in adds[0].args[1:2]), None)
+                    told = at.scope.segment(to) if isinstance(to, ast.Name) else "dst"
+                    return {"rows": rows, "ends": ends, "others": told}
+    return False
+
 
 WAYS = (
+    LesserWay(
+        (".()", *(f".{name}" for name in _ADDS)),
+        "Add up the neighbours without a row for each edge: a sparse matrix, or some edges at a time",
+        "takes a row of numbers for each edge before they are added up.",
+        "n = len({rows})  # made once: a number for each edge; sums of all neighbours are a product then\n"
+        "A = torch.sparse_coo_tensor(torch.stack([{others}, {ends}]), torch.ones(len({ends})), (n, n)).coalesce()\n"
+        "total = torch.sparse.mm(A, {rows})\n\n"
+        "total = torch.zeros_like({rows})  # or some edges at a time\n"
+        "for some, to in zip({ends}.split(100_000), {others}.split(100_000)):\n"
+        "    total = total.index_add(0, to, {rows}[some])",
+        Case(_LAYER, "out = net(x, edges)", stacks=[_TAKES], says=("torch.sparse.mm(A, x)", "src.split(100_000)")),
+        _has_a_row_for_each_edge,
+        silent=(Case("import torch\nnet = torch.nn.Linear(9, 9)", "out = net(x[src])"),),
+    ),
     LesserWay(
         ("networkx.kamada_kawai_layout",),
         "Lay it out by springs, or draw the nodes with most edges only: spring_layout",
