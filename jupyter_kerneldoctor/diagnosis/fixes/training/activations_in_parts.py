@@ -23,6 +23,11 @@ _SAMPLED = (
 )
 _RNN = "import torch\nrnn, f = torch.nn.LSTM(9, 9), torch.nn.Linear(9, 9)\nh, total = None, 0"
 _STEP = "out = net(x)\nloss = out.mean()\nloss.backward()"
+_PIECE = (
+    "length = {rows}.shape[-1] // 8  # a random piece of each sequence, and the targets that belong to it\n"
+    "start = torch.randint({rows}.shape[-1] - length, ()).item()\n"
+    "{rows} = {rows}[..., start : start + length]  # convolutions take any length"
+)
 
 
 class ActivationsInParts(Fix):
@@ -68,6 +73,12 @@ class ActivationsInParts(Fix):
             growth="jump",
             line=2,
             says=("detach()", "for x in parts:"),
+        ),
+        Case(  # whole recordings
+            _NET + "conv = torch.nn.Conv1d",
+            _STEP,
+            growth="jump",
+            says=("x[..., start : start + length]",),
         ),
         Case(  # all rays of a picture
             _NET,
@@ -131,6 +142,8 @@ class ActivationsInParts(Fix):
                 f"    loss = ...  # as before\n    (loss * len(part) / len({given})).backward()\n\n"
                 f"# or, in {network}:\n{snippet}"
             )
+            if code.has_words("Conv1d"):
+                snippet = f"{_PIECE.format(rows=given)}\n\n{snippet}"
         elif (told := _otherwise(death, None if is_whole else found)) is not None:
             title, more, snippet = told
             why += more
