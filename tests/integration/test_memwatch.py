@@ -28,6 +28,7 @@ def test_a_cell_is_measured(living_kernel: LiveKernel) -> None:
 
 def test_the_room_left_names_its_limit(living_kernel: LiveKernel) -> None:
     limits = "memory of this machine|container limit|session limit|memory limit"
+    living_kernel.wait_recorded(lambda found: found.limits and found.samples)  # before that, the room is not known
     assert re.search(
         rf"at the peak, [\d.]+ [GM]iB of the ({limits}) \([^)]+\) were free",
         living_kernel.run("%%memwatch\nx = 1").text,
