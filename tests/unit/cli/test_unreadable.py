@@ -28,6 +28,7 @@ def test_what_may_not_be_read_is_said_with_its_place(record, data_root, call_unp
     assert result.stdout == ""
 
 
+@pytest.mark.slow
 def test_what_may_not_be_read_is_in_the_list_and_spoils_no_search(record, data_root, call_unprivileged):
     older, closed = record(1), record(2)
     (data_root / "recordings" / closed).chmod(0)

@@ -116,6 +116,7 @@ def with_other_literals(case):
                 yield case.with_sources(*case.sources[:at], other, *case.sources[at + 1 :])
 
 
+@pytest.mark.slow
 def test_what_code_says_is_never_more_than_a_word_of_a_command():
     commands = [(fix, case) for fix in all_fixes() for case in fix.FIRES if proposed_commands(fix, case)]
     lines = [

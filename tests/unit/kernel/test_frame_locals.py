@@ -6,6 +6,7 @@ import threading
 import time
 import weakref
 
+import pytest
 from support import requires
 
 from jupyter_kerneldoctor.kernel.frame_locals import local_variables
@@ -103,6 +104,7 @@ def test_a_module_has_no_local_variables():
     assert read(variables["frame"]) == {}
 
 
+@pytest.mark.slow
 def test_another_thread_is_read_while_it_runs():
     """Calls and returns go on all the time, and the collector is off as it is during a look."""
     over = []

@@ -373,6 +373,7 @@ def test_what_only_has_the_same_name_is_not_compared():
     assert not [one for one in found if "grew_bytes" in one]
 
 
+@pytest.mark.slow
 def test_an_array_of_zeros_takes_only_what_was_written_to():
     holdings = CellHoldings(1)
     reserved = np.zeros((400, MIB // 8))

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+import pytest
 from support.handwritten import write_recording
 
 from jupyter_kerneldoctor.diagnosis import diagnose
@@ -20,8 +21,6 @@ from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_a_kernel_that_died_before_its_sidecar_wrote_is_found(tmp_path: Path) -> None:
@@ -51,6 +50,7 @@ def test_a_damaged_recording_is_nobodys_and_costs_no_time(tmp_path: Path) -> Non
     assert time.monotonic() - begin < 30
 
 
+@pytest.mark.slow
 def test_damaged_recordings_that_name_a_living_recorder_cost_a_list_no_more_than_one_would(tmp_path: Path) -> None:
     start = {"event": "start", "mono_s": 1.0, "process": None, "sidecar": identify(os.getpid())}
     for number in range(20):

@@ -164,6 +164,7 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.slow
 @root
 def test_who_connects_without_end_costs_next_to_nothing(kernel, start):
     directory = start("server")

@@ -144,6 +144,7 @@ def test_what_another_thread_imports_does_not_stop_it(monkeypatch):
     assert discovery.layout is not None, discovery.problem
 
 
+@pytest.mark.slow
 def test_a_child_whose_sidecar_is_gone_ends_by_itself(monkeypatch):
     monkeypatch.setattr(discovery_process, "_OUTLIVES_S", 1)
     monkeypatch.setattr(discovery_process, "discovery_result", lambda: time.sleep(300))

@@ -12,6 +12,8 @@ pytestmark = linux
 
 REPORT = """
 import signal, sys
+import pytest
+
 from jupyter_kerneldoctor.sidecar import main
 signal.signal(signal.SIGALRM, signal.SIG_IGN)  # as a kernel's children may inherit it
 main._hear_all_signals()
@@ -20,6 +22,7 @@ main._report(sys.argv[1], int(sys.argv[2]))
 """
 
 
+@pytest.mark.slow
 def test_a_pipe_that_nobody_reads_does_not_keep_it_for_ever(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path))
     read_end, write_end = os.pipe()

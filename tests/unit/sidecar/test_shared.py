@@ -123,6 +123,7 @@ def watch(watchers: SharedWatchers) -> Iterator[Callable[..., Watched]]:
         one.link.close()
 
 
+@pytest.mark.slow
 def test_one_process_watches_both_and_ends_with_the_last(watch: Callable[..., Watched]) -> None:
     one, other = watch(), watch()
     watcher = one.watcher_pid()
@@ -230,6 +231,7 @@ def test_a_kernel_that_joins_gets_a_process_of_its_own(watch: Callable[..., Watc
     assert other.watcher_pid() == shared
 
 
+@pytest.mark.slow
 def test_a_watcher_stays_until_the_process_that_goes_on_has_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +266,7 @@ def test_the_kernel_that_was_meant_answers(watch: Callable[..., Watched]) -> Non
     assert not (Store().path(one.id) / "asked").exists()
 
 
+@pytest.mark.slow
 def test_a_flood_of_children_does_not_hide_another_kernels_death(watch: Callable[..., Watched]) -> None:
     many, other = watch(sys.executable, "-S", "-c", FORKS), watch()
     other.watcher_pid()

@@ -298,6 +298,7 @@ def test_a_glance_tells_from_which_line_a_function_is_called_now(start: Callable
     assert [frame["line"] for frame in program.stacks.glance() or []][1:3] == [4, 8]
 
 
+@pytest.mark.slow
 def test_the_thread_that_touches_memory_is_distinguished_from_the_one_that_waits(start: Callable[..., Program]) -> None:
     program = start(
         """
