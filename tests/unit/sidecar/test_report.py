@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import pytest
 from support.handwritten import write_recording
 from support.requires import linux
 
@@ -12,8 +13,6 @@ pytestmark = linux
 
 REPORT = """
 import signal, sys
-import pytest
-
 from jupyter_kerneldoctor.sidecar import main
 signal.signal(signal.SIGALRM, signal.SIG_IGN)  # as a kernel's children may inherit it
 main._hear_all_signals()
