@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import time
 import uuid
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jupyter_client.manager import KernelManager
 
+from ..recording.private_files import read_part
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 _LOOK_S = 0.1
 _PATIENCE_S = 60.0
 _PORT_TAKEN = b"Address already in use"
-_MOST_SAID_BYTES = 1 << 14
+_MOST_SAID_BYTES = 1 << 16
 _LATE_S = 1.0
 """How long after its cell a kernel may end because of it: by `exit()`, or a crash in another thread."""
 
@@ -60,7 +61,7 @@ class OwnKernel:
         self.client: Any = None
         self.process: Any = None
         self.pid = 0
-        self._log = (work / f"{self.kernel_id}.log").open("w+b")
+        self._log = (work / f"{self.kernel_id}.log").open("wb")
 
     def start(self, env: Mapping[str, str], directory: Path, patience_s: float = _PATIENCE_S) -> bool:
         """Start it; return whether it became ready. Raises OSError where there is no such program.
@@ -69,7 +70,7 @@ class OwnKernel:
         chosen, once.
         """
         is_ready = self._start(env, directory, patience_s)
-        if is_ready or self.ended() is None or _PORT_TAKEN not in self._said():
+        if is_ready or self.ended() is None or _PORT_TAKEN not in self.said():
             return is_ready
         self._forget()
         self.manager = self._new_manager()
@@ -93,10 +94,9 @@ class OwnKernel:
             return False
         return True
 
-    def _said(self) -> bytes:
+    def said(self) -> bytes:
         """Return the end of what the kernel has written to its standard output and error."""
-        size = os.fstat(self._log.fileno()).st_size
-        return os.pread(self._log.fileno(), _MOST_SAID_BYTES, max(0, size - _MOST_SAID_BYTES))
+        return read_part(Path(self._log.name), -_MOST_SAID_BYTES, _MOST_SAID_BYTES)
 
     def ended(self) -> int | None:
         """Return the exit status, negative for a signal; None while it lives."""

@@ -15,7 +15,6 @@ from typing import Literal
 from ..diagnosis import diagnose
 from ..recording.layout import ROOT_VARIABLE
 from ..recording.model import Recording
-from ..recording.private_files import read_part
 from ..recording.store import Store
 from .directory import copy
 from .kernel import CellRun, OwnKernel
@@ -26,8 +25,6 @@ from .workspace import end_processes, workspace
 
 KINDS = ("cgroup", "systemd", "rlimit")
 _READY_S = 60.0
-_MOST_SAID_BYTES = 1 << 16
-"""The end of what a kernel said that did not start."""
 _MEMORY_INCIDENTS = ("memory-error", "no-memory-for-process")
 
 # Our own modules, whatever the kernel's environment has, and nothing else of ours.
@@ -125,8 +122,7 @@ class _Trial:
         except OSError as error:
             return f"{self.plan.python}: {error.strerror or error}."
         if not is_ready:
-            log = read_part(work / f"{self.kernel.kernel_id}.log", -_MOST_SAID_BYTES, _MOST_SAID_BYTES)
-            said = log.decode("utf-8", "replace").strip().splitlines()
+            said = self.kernel.said().decode("utf-8", "replace").strip().splitlines()
             return _line(said[-1]) if said else "It did not answer within a minute."
         package = Path(__file__).parent.parent
         modules = {
