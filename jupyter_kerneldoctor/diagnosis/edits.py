@@ -181,10 +181,20 @@ def wrap(scope: Scope, statements: Sequence[ast.stmt], header: str) -> Changes:
     return insert_before(scope, statements[0], header) + indent(scope, statements)
 
 
-def hide_output(scope: Scope, statement: ast.Expr) -> Changes:
-    """Write a `;` behind the last expression of a cell: IPython neither shows nor keeps it."""
-    end = span(scope.tree.source, statement)[1]
-    return (Change(scope.cell, end, end, ";", is_for_ipython=True),)
+def hide_output(module: Scope | None) -> Changes:
+    """Write a `;` behind the expression that a cell ends with: IPython neither shows nor keeps it.
+
+    None where it has one, where the cell ends with another statement, or with a name, whose value is kept anyway.
+    """
+    source = "" if module is None else module.tree.source.rstrip()
+    match module.body[-1:] if module is not None else []:
+        case [ast.Expr(value=ast.Name() | ast.Constant())]:
+            return ()
+        case [ast.Expr() as last]:
+            end = span(source, last)[1]
+            is_hidden = source[end:].lstrip().startswith(";")
+            return () if module is None or is_hidden else (Change(module.cell, end, end, ";", is_for_ipython=True),)
+    return ()
 
 
 def replace_magic(code: Notebook, cell: int, pattern: re.Pattern[str], text: str) -> Changes:

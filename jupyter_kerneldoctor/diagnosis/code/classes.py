@@ -13,6 +13,14 @@ def class_named(name: str, code: Notebook) -> ast.ClassDef | None:
     return next((one for one in found if one.name == name), None)
 
 
+def compared_by_identity(name: str, code: Notebook) -> ast.ClassDef | None:
+    """Return the class of this name, where no two objects are equal; None where it, a base or a decorator says so."""
+    node = class_named(name, code)
+    if node is None or node.bases or node.decorator_list or methods(node).keys() & {"__eq__", "__hash__"}:
+        return None
+    return node
+
+
 def methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:
     """Return the functions that a class defines, by name."""
     return {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}

@@ -1,9 +1,16 @@
 """Numbers as people write them in code."""
 
 import ast
+import operator
+from collections.abc import Callable
 
 _MOST = 1 << 128
 """More is nothing that a setting or a size can be, and takes long to multiply."""
+
+_COMPARISONS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
+    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
 
 
 def number(node: ast.expr) -> int | None:
@@ -27,3 +34,9 @@ def number(node: ast.expr) -> int | None:
     operations = {ast.Mult: left * right, ast.Add: left + right, ast.Sub: left - right}
     result = operations.get(type(node.op))
     return None if result is None or abs(result) > _MOST else result
+
+
+def compares(how: ast.cmpop, left: float | None, right: float | None) -> bool:
+    """Whether a comparison is true of two numbers; False where one is not known, or for `in` and `is`."""
+    compare = _COMPARISONS.get(type(how))
+    return compare is not None and left is not None and right is not None and compare(left, right)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from .calls import last_name
 from .endless_reads import opening_calls
 from .notebook import Call, Notebook, Running
 from .origins import all_origins
@@ -36,6 +37,13 @@ def cut_while_mapped(code: Notebook) -> Cut | None:
                     if found is not None and _is_before(found, call, scope, ran[: at + 1]):
                         return Cut(found, call, scope)
     return None
+
+
+def is_only_read(mapped: Call) -> bool:
+    """Whether a call of NumPy maps a file that it does not write to, and no copy is made of it at once."""
+    mode = mapped.argument("mmap_mode") if mapped.name == "numpy.load" else mapped.argument("mode", 2)
+    is_copied = any(mapped.node in one.args and last_name(one.func) == "array" for one in mapped.scope.calls)
+    return isinstance(mode, ast.Constant) and mode.value in ("r", "c") and not is_copied
 
 
 def _is_before(mapped: Call, by: ast.Call, scope: Scope, ran: list[Running]) -> bool:

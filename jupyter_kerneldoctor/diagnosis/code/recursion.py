@@ -1,7 +1,7 @@
 """Functions that call themselves."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from .calls import last_name
 from .notebook import Notebook
@@ -54,6 +54,17 @@ def always_calls_itself(scope: Scope, name: str) -> bool:
         return _calls(scope, name)
     calls = [call.func for call in scope.calls if isinstance(call.func, ast.Attribute) and call.func.attr == name]
     return any(_is_alike(call.value, scope) for call in calls) and not name.startswith("__init")
+
+
+def named_functions(code: Notebook) -> Iterator[tuple[Scope, str]]:
+    """Yield the functions that may have run, and the names that they are called by; also of lambdas."""
+    for scope in code.running.functions:
+        if scope.function:
+            yield scope, scope.function
+    for scope in code.mentioning("lambda"):
+        for name, bound in scope.bindings.items():
+            if isinstance(bound[-1].value, ast.Lambda):
+                yield code.function_scope(bound[-1].value, scope.cell), name
 
 
 def _is_alike(owner: ast.expr, scope: Scope) -> bool:

@@ -46,3 +46,15 @@ def is_transformed_itself(node: ast.Call, scope: Scope, code: Notebook) -> bool:
 def _transformed(code: Notebook) -> Iterator[ast.expr]:
     for call in code.calls("jax.grad", "jax.value_and_grad", "jax.vmap", "jax.jacrev", "jax.jacfwd"):
         yield from call.node.args[:1]
+
+
+def row_function(function: str, call: ast.Call, mapped: list[ast.expr], scope: Scope) -> str:
+    """Return, as code, the function of a row and its rows: with what all share, or several that go together."""
+    given = [scope.segment(one) for one in mapped]
+    if len(call.args) == 1:
+        return f"{function}, {given[0]}"
+    if len(mapped) == len(call.args):
+        return f"lambda row: {function}(*row), ({', '.join(given)})"
+    part = {one: f"row[{at}]" if len(mapped) > 1 else "row" for at, one in enumerate(mapped)}
+    each = ", ".join(part.get(one) or scope.segment(one) for one in call.args)
+    return f"lambda row: {function}({each}), {given[0] if len(mapped) == 1 else '(' + ', '.join(given) + ')'}"

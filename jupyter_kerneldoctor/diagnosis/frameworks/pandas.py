@@ -21,6 +21,11 @@ CHUNKED = (
 )
 """What takes a `chunksize`; of JSON only with `lines=True`."""
 
+_BY_USECOLS = ("read_csv", "read_table", "read_excel", "concat")
+_BY_COLUMNS = ("read_parquet", "read_feather")
+TABLE_READERS = (*_BY_USECOLS, *_BY_COLUMNS, "read_json", "read_sql")
+"""Functions of pandas that are at work while tables are read and joined, by their own names."""
+
 PARTIAL = ("chunksize", "iterator", "nrows", "skipfooter")
 """Arguments with which they do not read it whole, or cannot read a part."""
 
@@ -243,3 +248,12 @@ def added_up_by(call: Call) -> str | None:
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=counted)]) if counted == name:
                 return "size"
     return None
+
+
+def read_of_columns(function: str, columns: str) -> str:
+    """Return, as code, how one of `TABLE_READERS` reads some columns only."""
+    if function in _BY_COLUMNS:
+        return f"pd.{function}(path, columns=[{columns}])"
+    if function in _BY_USECOLS:
+        return f"pd.{'read_csv' if function == 'concat' else function}(path, usecols=[{columns}])"
+    return f"pd.{function}(path)[[{columns}]]"

@@ -2,8 +2,11 @@
 
 import ast
 
+from ..code.calls import given_to, last_name
+from ..code.deferred_calls import deferred_functions
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
+from ..code.stores import Store
 from ..code.trees import unparse
 from ..edits import Changes, import_as, indent_unit, insert_after, replace_by_lines, wrap
 
@@ -27,6 +30,19 @@ def goes_on_after_an_error(code: Notebook, owner: str) -> Changes:
     if not work or (is_told and done != [len(rest) - 1]):
         return ()
     return _wrapped(code, scope, taken, work, rest[done[0]] if done else None)
+
+
+def is_read_meanwhile(store: Store, code: Notebook) -> bool:
+    """Whether a thread takes items out while they are put in: else `put` would wait for ever."""
+    name = store.container.rpartition(".")[2]
+    started = deferred_functions(code)
+    readers = {one.function for one in started if any(unparse(call.func).endswith(f"{name}.get") for call in one.calls)}
+    for scope in code.scopes_mentioning(*readers) if readers else ():
+        for call in scope.calls:
+            is_late = scope is store.scope and call.lineno > store.statement.lineno
+            if not is_late and any(last_name(one) in readers for one in given_to(call)):
+                return True
+    return False
 
 
 def _wrapped(code: Notebook, scope: Scope, taken: ast.Assign, work: list[ast.stmt], done: ast.stmt | None) -> Changes:

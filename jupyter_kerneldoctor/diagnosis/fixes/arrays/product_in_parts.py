@@ -53,14 +53,11 @@ class ProductInParts(Fix):
             found = _product(node, scope, death)
             if found is not None and grew_in(death, node, scope) is True:
                 of, is_power = found
-                why = f"{quote(scope.segment(node))} " + (
-                    "gets fuller with each step: in the end it has a number for each pair of nodes."
-                    if is_power
-                    else "has a number for each pair of rows."
-                )
+                fuller = "gets fuller with each step: in the end it " if is_power else ""
+                why = f"{quote(scope.segment(node))} {fuller}has a number for each pair of "
+                why += "nodes." if is_power else "rows."
                 title = "Multiply a vector, not the matrix by itself, or some rows at a time" if is_power else None
-                snippet = (_STEPS if is_power else _ROWS).format(x=of)
-                yield Proposal((), why, death.memory.missing_bytes, title, snippet)
+                yield Proposal((), why, death.memory.missing_bytes, title, (_STEPS if is_power else _ROWS).format(x=of))
                 return
 
 
@@ -71,18 +68,13 @@ def _product(node: ast.expr, scope: Scope, death: Death) -> tuple[str, bool] | N
             pass
         case ast.Call(func=ast.Attribute(attr="dot", value=left), args=[right]):
             pass
-        case ast.Call(func=function, args=[matrix, _]) if _is_power(function, scope, death):
+        case ast.Call(args=[matrix, _]) if death.code.qualified(node.func, scope) == "numpy.linalg.matrix_power":
             return scope.segment(matrix), True
         case _:
             return None
-    one, other = scope.segment(left), scope.segment(right)
     while isinstance(left, ast.BinOp) and isinstance(left.op, ast.MatMult):
         left = left.right
-        one = scope.segment(left)
+    one, other = scope.segment(left), scope.segment(right)
     if one == other:
         return one, True
     return (one, False) if f"{one}.T" == other else None
-
-
-def _is_power(function: ast.expr, scope: Scope, death: Death) -> bool:
-    return (death.code.qualified(function, scope) or "") == "numpy.linalg.matrix_power"

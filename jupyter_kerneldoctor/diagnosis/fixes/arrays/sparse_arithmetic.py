@@ -3,7 +3,7 @@ import ast
 from jupyter_kerneldoctor.recording.events import Stack
 
 from ...calls import nodes_at, ran_in
-from ...code.literals import number
+from ...code.literals import compares, number
 from ...examples.stuck import frame, own_frame, thread
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 
@@ -48,7 +48,7 @@ class SparseArithmetic(Fix):
                 case ast.BinOp(left=matrix, op=ast.Sub() | ast.Add(), right=ast.Call(func=ast.Attribute(attr="mean"))):
                     why = f"{text} is zero nowhere, as each column's mean is taken from all its zeros, too."
                     yield Proposal((), why, missing, snippet=_CENTRE.format(X=scope.segment(matrix)))
-                case ast.Compare(left=matrix, ops=[how], comparators=[other]) if _holds_for_zero(how, number(other)):
+                case ast.Compare(left=matrix, ops=[how], comparators=[other]) if compares(how, 0, number(other)):
                     why = f"{text} is true of nearly all places, as most are zero, and each of them is stored."
                     title = "Ask for what the matrix stores, not for its zeros"
                     yield Proposal((), why, missing, title, _STORED.format(X=scope.operand(matrix)))
@@ -71,19 +71,3 @@ stored = {X} != 0  # few places: what is not among them is what you look for
 i = 0  # one row at a time
 zero = np.setdiff1d(np.arange({X}.shape[1]), {X}[i].indices)  # the columns that are zero in row i
 count = {X}.shape[0] * {X}.shape[1] - {X}.nnz  # how many zeros there are"""
-
-
-def _holds_for_zero(how: ast.cmpop, other: float | None) -> bool:
-    """Whether a comparison with a number is true of a place that holds zero."""
-    match how, other:
-        case _, None:
-            return False
-        case (ast.Eq() | ast.GtE(), 0) | (ast.LtE(), 0):
-            return True
-        case (ast.NotEq(), value):
-            return value != 0
-        case (ast.Lt() | ast.LtE(), value):
-            return value > 0
-        case (ast.Gt() | ast.GtE(), value):
-            return value < 0
-    return False

@@ -24,11 +24,8 @@ class CacheBeforeRepeat(Fix):
     all epochs. Where one epoch does not fit either, `cache(filename)` keeps it in a file.
     """
 
-    id, title, causes = (
-        "cache-before-repeat",
-        "Put cache() before repeat(): behind it the cache never fills",
-        (Family.MEMORY,),
-    )
+    id, causes = "cache-before-repeat", (Family.MEMORY,)
+    title = "Put cache() before repeat(): behind it the cache never fills"
 
     FIRES = [
         Case(

@@ -1,9 +1,8 @@
-import ast
 from dataclasses import replace as with_
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
-from ...code.mapped_files import cut_while_mapped
+from ...code.mapped_files import cut_while_mapped, is_only_read
 from ...edits import Changes, drop_argument, replace
 from ...fix import Advice, Call, Case, Death, Proposals, quote
 
@@ -25,9 +24,7 @@ class WriteThenRename(Advice):
     """
 
     id, title, causes = "write-then-rename", "Write to a new file, then rename it", ("file-truncated",)
-    why = (
-        "{file} became shorter while the kernel had it mapped.{by} Write to a new file and rename it when it is whole."
-    )
+    why = "{file} became shorter while the kernel had it mapped.{by} Write to a new file, then rename it."
     snippet = (
         "import os\n\nnew = {path} + '.new'\na.tofile(new)  # or np.save, to_csv: whatever wrote the file\n"
         "os.replace(new, {path})  # who has the old one mapped keeps it\n# or first: m = np.array(m), a copy"
@@ -75,11 +72,9 @@ class WriteThenRename(Advice):
 
 def _whole(call: Call) -> Changes:
     """Return the edit that reads a mapped file as a whole; none where the mapping is written to, or copied already."""
-    is_load, module = call.name == "numpy.load", call.scope.segment(call.node.func).rpartition(".")[0]
-    mode = call.argument("mmap_mode") if is_load else call.argument("mode", 2)
-    is_copied = any(call.node in one.args and getattr(one.func, "attr", "") == "array" for one in call.scope.calls)
-    if not isinstance(mode, ast.Constant) or mode.value not in ("r", "c") or is_copied or not (is_load or module):
+    module = call.scope.segment(call.node.func).rpartition(".")[0]
+    if not is_only_read(call):
         return ()
-    return (
-        drop_argument(call, "mmap_mode") if is_load else replace(call.scope, call.node, f"{module}.array({call.text})")
-    )
+    if call.name == "numpy.load":
+        return drop_argument(call, "mmap_mode")
+    return replace(call.scope, call.node, f"{module}.array({call.text})") if module else ()

@@ -1,12 +1,10 @@
-import ast
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ...code.cellsource import parse
 from ...edits import Changes, hide_output
 from ...examples import MIB
-from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, size
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, size
 from ...units import plural
 
 _SMALL = 0.1  # of the limit
@@ -61,28 +59,10 @@ class SuppressOutputCache(Fix):
         edits: Changes = ()
         for at, cell in enumerate(death.code.cells[: death.code.last + 1]):
             if str(cell.execution_count) in numbers or at == death.code.last:
-                edits += _hidden(death.code.module(at))
+                edits += hide_output(death.code.module(at))
         if not edits:
             return
         why = f"The output cache kept {plural(len(kept), 'result')}, {size(total)} in all: `{kept[0].name}` alone "
         why += f"{size(kept[0].bytes)}. A `;` at the end of a cell keeps nothing. With "
         why += "`c.InteractiveShell.cache_size = 0` in ipython_kernel_config.py the kernel keeps none at all."
         yield Proposal(edits, why, total, snippet="%reset -f out\n# or for one of them: %xdel x")
-
-
-def _hidden(scope: Scope | None) -> Changes:
-    """Return the edit of a cell whose last line shows something; names that are shown are kept anyway."""
-    match scope.body[-1:] if scope is not None else []:
-        case [ast.Expr(value=ast.Name() | ast.Constant())]:
-            return ()
-        case [ast.Expr() as last] if scope is not None:
-            lines = scope.tree.source.rstrip().split("\n")
-            code = lines[-1] if parse(lines[-1]) is None else scope.segment(last)
-            is_hidden = code.rstrip().endswith(";") or _has_semicolon(scope, last)
-            return () if is_hidden else hide_output(scope, last)
-    return ()
-
-
-def _has_semicolon(scope: Scope, last: ast.Expr) -> bool:
-    behind = scope.tree.source.rstrip().rpartition(scope.segment(last))[2]
-    return behind.lstrip().startswith(";")

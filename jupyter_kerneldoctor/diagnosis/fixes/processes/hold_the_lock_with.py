@@ -1,8 +1,8 @@
 import ast
 import re
-from collections.abc import Iterator
 from functools import partial
 
+from ...code.taken_locks import taken_and_given_back
 from ...code.trees import unparse
 from ...edits import Changes, indent, remove, replace
 from ...fix import Death, Fix, Proposal, Proposals, Scope, quote, stuck
@@ -58,31 +58,13 @@ class HoldTheLockWith(Fix):
             return
         name = (found[1] or found[2]).rpartition(".")[2]
         for scope in death.code.scopes_mentioning("acquire"):
-            for taken, between, given in _pairs(scope, name):
+            for taken, between, given in taken_and_given_back(scope, name):
                 lock = unparse(taken).removesuffix(".acquire()")
                 why = (
                     f"{quote(found[0])} waits for a lock that nobody gives back. An error or a `return` between "
                     "`acquire()` and `release()` keeps it taken."
                 )
                 yield Proposal(_held(scope, lock, taken, between, given), why)
-
-
-def _pairs(scope: Scope, name: str) -> Iterator[tuple[ast.stmt, list[ast.stmt], ast.stmt]]:
-    """Yield the statements that take and give back a lock in the same block, and those between them."""
-    holders = [scope.node, *(one for one in scope.nodes if isinstance(one, ast.stmt))]
-    for holder in holders:
-        body = getattr(holder, "body", None)
-        if not isinstance(body, list):
-            continue
-        texts = [unparse(one) if isinstance(one, ast.Expr) else "" for one in body]
-        takes = [at for at, text in enumerate(texts) if re.fullmatch(rf"(?:\w+\.)*{name}\.acquire\(\)", text)]
-        for at in takes[:1]:
-            end = texts[at].replace(".acquire()", ".release()")
-            if end in texts[at + 2 :]:
-                last = texts.index(end, at)
-                if any(end in unparse(one) for one in body[at + 1 : last]):
-                    continue  # it is given back on another way out, too: the block would do that again
-                yield body[at], body[at + 1 : last], body[last]
 
 
 def _held(scope: Scope, lock: str, taken: ast.stmt, between: list[ast.stmt], given: ast.stmt) -> Changes:

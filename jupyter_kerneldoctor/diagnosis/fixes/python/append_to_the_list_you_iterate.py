@@ -1,6 +1,7 @@
 import ast
 
 from ...calls import nodes_at
+from ...code.same_ways import always_called
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
 
@@ -70,24 +71,6 @@ class AppendToTheListYouIterate(Fix):
 
 def _adds(loop: ast.For, scope: Scope) -> ast.Call | None:
     """Return the call that adds to what a loop goes through in each round, where nothing ends that."""
-    name, inside = scope.segment(loop.iter), scope.inside(loop)
-    leaves = any(isinstance(one, ast.Break | ast.Return | ast.Raise) for one in inside)
+    leaves = any(isinstance(one, ast.Break | ast.Return | ast.Raise) for one in scope.inside(loop))
     is_named = isinstance(loop.iter, ast.Name | ast.Attribute)
-    return _always(loop.body, name, scope) if is_named and not leaves else None
-
-
-def _always(body: list[ast.stmt], name: str, scope: Scope) -> ast.Call | None:
-    """Return a call that adds to a list whichever way these statements go."""
-    for statement in body:
-        match statement:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner)) as call):
-                if method in _ADDS and scope.segment(owner) == name:
-                    return call
-            case ast.If(body=one, orelse=other):
-                first = _always(one, name, scope)
-                if first is not None and _always(other, name, scope) is not None:
-                    return first
-            case ast.For(body=inner) | ast.While(body=inner) | ast.With(body=inner):
-                if (found := _always(inner, name, scope)) is not None:
-                    return found
-    return None
+    return always_called(loop.body, scope.segment(loop.iter), _ADDS, scope) if is_named and not leaves else None

@@ -1,11 +1,10 @@
 import ast
 
-from ...code.calls import given_to, last_name
-from ...code.deferred_calls import deferred_functions, deferred_store
+from ...code.deferred_calls import deferred_store
 from ...code.stores import Store, stores
-from ...code.trees import unparse
 from ...edits import set_argument
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
+from ...frameworks.queue_readers import is_read_meanwhile
 from ...place import guilty_place
 
 _QUEUES = ("queue.Queue", "queue.LifoQueue", "queue.PriorityQueue", "asyncio.Queue", "multiprocessing.Queue")
@@ -59,7 +58,7 @@ class BoundTheQueue(Fix):
                     )
                     is_heavy = death.growth.container is not None  # each of its items shows in the memory
                     number, title = ("10", self.title.replace("100", "10")) if is_heavy else ("100", None)
-                    is_read = death.memory.grows_by_itself or _is_read_meanwhile(store, name, death)
+                    is_read = death.memory.grows_by_itself or is_read_meanwhile(store, death.code)
                     edits = set_argument(call, "maxsize", number, 0) if is_read else ()
                     snippet = None
                     if not is_read:
@@ -69,18 +68,6 @@ class BoundTheQueue(Fix):
                     return
 
 
-def _is_read_meanwhile(store: Store, name: str, death: Death) -> bool:
-    """Whether a thread takes items out while they are put in: else `put` would wait for ever."""
-    started = deferred_functions(death.code)
-    readers = {one.function for one in started if any(unparse(call.func).endswith(f"{name}.get") for call in one.calls)}
-    for scope in death.code.scopes_mentioning(*readers) if readers else ():
-        for call in scope.calls:
-            is_late = scope is store.scope and call.lineno > store.statement.lineno
-            if not is_late and any(last_name(one) in readers for one in given_to(call)):
-                return True
-    return False
-
-
 def _filling(death: Death) -> Store | None:
     """Return what fills a container: in a thread, where memory grew by itself, else what is to blame, if it is read."""
     if death.memory.grows_by_itself:
@@ -88,8 +75,6 @@ def _filling(death: Death) -> Store | None:
     place = guilty_place(death)
     for one in stores([place.scope]) if place is not None else ():
         if place is not None and one.statement is place.node:
-            is_read = any(
-                True for _ in death.code.with_text(f"{one.container}.get", f"{one.container.rpartition('.')[2]}.get")
-            )
-            return one if is_read else None
+            reads = f"{one.container}.get", f"{one.container.rpartition('.')[2]}.get"
+            return one if any(True for _ in death.code.with_text(*reads)) else None
     return None

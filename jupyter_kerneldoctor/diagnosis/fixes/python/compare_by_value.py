@@ -2,12 +2,11 @@ import ast
 
 from jupyter_kerneldoctor.recording.events import NamedObject
 
-from ...code.classes import class_named, fields, methods
+from ...code.classes import compared_by_identity, fields
 from ...code.stores import container_name
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 
-_COMPARES = {"__eq__", "__hash__"}
 _CLASS = "class Board:\n    def __init__(self, tiles, parent=None):\n        self.tiles, self.parent = tiles, parent\n"
 _SEARCH = (
     "queue, visited = [start], {start}\nwhile queue:\n    board = queue.pop(0)\n    if board.tiles == GOAL: break\n"
@@ -69,16 +68,10 @@ def _asked(container: str, death: Death) -> str:
 def _held(name: str, death: Death) -> str | None:
     """Return what an object of a class is: what is compared with something else, or what its `__init__` sets first.
 
-    None where the class is not plain: it says when two are the same, is decorated, or derived from something.
+    None where the class says when two are the same, or may.
     """
-    node = class_named(name, death.code)
-    if node is None or node.bases or node.decorator_list or methods(node).keys() & _COMPARES:
-        return None
-    return next((one for one in fields(node) if _is_compared(one, death)), next(iter(fields(node)), None))
-
-
-def _is_compared(field: str, death: Death) -> bool:
-    return any(
-        isinstance(node.left, ast.Attribute) and node.left.attr == field and isinstance(node.ops[0], ast.Eq)
-        for node, _ in death.code.running.nodes(ast.Compare)
-    )
+    node = compared_by_identity(name, death.code)
+    held = [] if node is None else fields(node)
+    compares = [one for one, _ in death.code.running.nodes(ast.Compare) if isinstance(one.ops[0], ast.Eq)]
+    compared = [one.left.attr for one in compares if isinstance(one.left, ast.Attribute) and one.left.attr in held]
+    return min(compared, key=held.index, default=next(iter(held), None))

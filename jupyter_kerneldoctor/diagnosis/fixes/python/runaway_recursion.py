@@ -1,9 +1,6 @@
-import ast
-from collections.abc import Iterator
-
-from ...code.recursion import always_calls_itself
+from ...code.recursion import always_calls_itself, named_functions
 from ...code.trees import unparse
-from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 
 _RAISED = "import sys\nsys.setrecursionlimit(10**9)\n"
 
@@ -64,7 +61,7 @@ class RunawayRecursion(Fix):
         is_stopped = death.causes[0].id != "stack-overflow" and not is_raised  # by Python, after 1000 calls
         if is_stopped or (death.is_about_memory and not death.memory.grew_here):
             return
-        for scope, name in _named(death):
+        for scope, name in named_functions(death.code):
             if always_calls_itself(scope, name) and death.was_running(scope.calls[0], scope):
                 yield Proposal(
                     (),
@@ -74,14 +71,3 @@ class RunawayRecursion(Fix):
                     snippet=f"def {name}({unparse(scope.arguments)}):\n    if …:  # the case that needs no further "
                     "call\n        return …",
                 )
-
-
-def _named(death: Death) -> Iterator[tuple[Scope, str]]:
-    """Yield the functions that may have run, and the names that they are called by; also of lambdas."""
-    for scope in death.code.running.functions:
-        if scope.function:
-            yield scope, scope.function
-    for scope in death.code.mentioning("lambda"):
-        for name, bound in scope.bindings.items():
-            if isinstance(bound[-1].value, ast.Lambda):
-                yield death.code.function_scope(bound[-1].value, scope.cell), name

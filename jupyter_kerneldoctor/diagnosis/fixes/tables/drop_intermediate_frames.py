@@ -1,22 +1,13 @@
-import ast
-
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ...code.calls import last_name
-from ...code.origins import all_origins
 from ...edits import insert_before
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
-from ...frameworks.numpy import VIEWS
+from ...frameworks.copied_tables import copied_tables
 from ...units import enumeration
 from ...unused_objects import unused_objects
 
 _LARGE = 0.1  # of what was missing
 _TYPES = ("DataFrame", "Series", "ndarray")
-_LAZY = {
-    *("assign", "expanding", "ewm", "groupby", "head", "items", "iterrows", "itertuples", "pipe", "rename"),
-    *("rename_axis", "resample", "reset_index", "rolling", "set_axis", "set_index", "tail"),
-}
-"""What pandas makes of a table without a copy of it, or works out later."""
 _HELD = Namespace(
     -20.0,
     objects=(NamedObject("raw", "pandas.DataFrame", 900 << 20), NamedObject("clean", "pandas.DataFrame", 500 << 20)),
@@ -63,7 +54,7 @@ class DropIntermediateFrames(Fix):
         code, missing = death.code, death.memory.missing_bytes or 0
         module = code.module(code.last) if death.is_of_this_cell else None
         large = [one for one in unused_objects(death, _LARGE * missing) if one.type.rpartition(".")[2] in _TYPES]
-        made_of = _made_of(death) if large else set()  # which reads all cells
+        made_of = copied_tables(death.code) if large else set()  # which reads all cells
         gone = [one for one in large if one.name in made_of]
         if gone and module is not None and module.body:
             line = f"del {', '.join(one.name for one in gone)}  # no longer needed"
@@ -73,22 +64,3 @@ class DropIntermediateFrames(Fix):
                 "others were made of it, and this cell does not use it.",
                 sum(one.bytes for one in gone),
             )
-
-
-def _made_of(death: Death) -> set[str]:
-    """Return the names of what a method or function made something else of, under another name, before this cell."""
-    found, shared = set[str](), set[str]()
-    for index in range(death.code.last):
-        for scope in death.code.scopes(index)[:1]:
-            for node in scope.nodes:
-                match node:
-                    case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                        origins = all_origins(value, scope, death.code)[:4]
-                        names = {one.node.id for one in origins if isinstance(one.node, ast.Name)} - {name}
-                        if not isinstance(value, ast.Call):
-                            shared |= names  # `y = raw["y"]` is a part of it
-                        elif last_name(value.func) in VIEWS | _LAZY:
-                            shared |= names
-                        else:
-                            found |= names
-    return found - shared

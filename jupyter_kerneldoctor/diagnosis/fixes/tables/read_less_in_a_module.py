@@ -6,11 +6,9 @@ from jupyter_kerneldoctor.recording.events import Frame, Stack
 from ...examples.stuck import frame, own_frame, thread
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.columns import columns_of
+from ...frameworks.pandas import TABLE_READERS, read_of_columns
 from ...place import guilty_place
 
-_BY_USECOLS = ("read_csv", "read_table", "read_excel", "concat")
-_BY_COLUMNS = ("read_parquet", "read_feather")
-_READERS = (*_BY_USECOLS, *_BY_COLUMNS, "read_json", "read_sql")
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3")
 _SALES = "sales = load_all(folder)\nsales.groupby('store')['amount'].sum()"
 _IN_PANDAS = frame("pandas/io/parsers/readers.py", "read_csv", library=True)
@@ -58,7 +56,7 @@ class ReadLessInAModule(Fix):
         frames = death.last_stack.frames if death.last_stack is not None and death.is_of_this_cell else ()
         own = next((one for one in frames if not any(part in one.file for part in _LIBRARIES)), None)
         inner = frames[: frames.index(own)] if own is not None else ()
-        reads = [one.function for one in inner if one.function in _READERS and "/pandas/" in one.file]
+        reads = [one.function for one in inner if one.function in TABLE_READERS and "/pandas/" in one.file]
         if own is None or not reads or death.frames.cell_of(own) is not None or own.file.startswith("<"):
             return
         if not own.file.isprintable():
@@ -75,16 +73,7 @@ class ReadLessInAModule(Fix):
             f"took {size(death.memory.missing_bytes or 0)}.{uses}",
             death.memory.missing_bytes,
             title=f"Read only the columns that are used, in {name}",
-            snippet=f"# in {name}, where it reads:\npart = {_read(reads[-1], text)}\n\n"
+            snippet=f"# in {name}, where it reads:\npart = {read_of_columns(reads[-1], text)}\n\n"
             "# or sum one file at a time, before they are joined\n"
             "sums = [part.groupby('key')['value'].sum() for part in parts]",
         )
-
-
-def _read(function: str, columns: str) -> str:
-    """Return a read of some columns, as code."""
-    if function in _BY_COLUMNS:
-        return f"pd.{function}(path, columns=[{columns}])"
-    if function in _BY_USECOLS:
-        return f"pd.{'read_csv' if function == 'concat' else function}(path, usecols=[{columns}])"
-    return f"pd.{function}(path)[[{columns}]]"

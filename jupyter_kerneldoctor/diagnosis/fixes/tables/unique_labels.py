@@ -5,7 +5,7 @@ from ...calls import calls_at
 from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, size
-from ...joined_tables import has_outgrown
+from ...joined_tables import has_outgrown, joined_by_labels
 from ...units import cell_name
 
 _TABLES = "import pandas as pd\nused = pd.concat(read('used'))\nmade = pd.concat(read('made'))"
@@ -24,8 +24,8 @@ class UniqueLabels(Fix):
     What it costs: Nothing where the columns name each row once; else `validate="one_to_one"` raises an error.
     """
 
-    id, title = "unique-labels", "Join by columns, or give each row a label of its own: ignore_index=True"
-    causes = (Family.MEMORY,)
+    id, causes = "unique-labels", (Family.MEMORY,)
+    title = "Join by columns, or give each row a label of its own: ignore_index=True"
 
     FIRES = [
         Case(
@@ -49,8 +49,7 @@ class UniqueLabels(Fix):
 
     def propose(self, death: Death) -> Proposals:
         for call in calls_at(death, "pandas.DataFrame.join", "pandas.DataFrame.merge", "pandas.merge"):
-            tables = _joined_by_labels(call)
-            if tables is None or not has_outgrown(tables, call.scope, death):
+            if (tables := joined_by_labels(call)) is None or not has_outgrown(tables, call.scope, death):
                 continue
             names = {"left": call.scope.operand(tables[0]), "right": call.scope.operand(tables[1])}
             why = (
@@ -69,18 +68,6 @@ print({left}.index.is_unique, {right}.index.is_unique)  # False: labels repeat
 both = {left}.merge({right}, on=['the columns', 'that name a row'], suffixes=('', '_2'), validate='one_to_one')
 # or, where both have the same rows in the same order, a label for each row:
 # pd.concat(parts, ignore_index=True), or table.reset_index(drop=True), and the join as it was"""
-
-
-def _joined_by_labels(call: Call) -> tuple[ast.expr, ast.expr] | None:
-    """Return the two tables that a call joins by the labels of their rows; None where it joins by columns."""
-    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
-    if call.name == "pandas.DataFrame.join":
-        by_column, right = call.argument("on", 1) is not None, call.argument("other", 0)
-    else:
-        by_column = call.argument("left_index") is None or call.argument("right_index") is None
-        right = call.argument("right", 1 if call.name == "pandas.merge" else 0)
-    left = call.argument("left", 0) if call.name == "pandas.merge" else owner
-    return None if by_column or left is None or right is None else (left, right)
 
 
 def _keeping_labels(tables: tuple[ast.expr, ast.expr], call: Call, death: Death) -> Iterator[Call]:

@@ -3,7 +3,7 @@ import ast
 from ...calls import nodes_at
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
-from ...frameworks.jax import is_transformed_itself, vmapped
+from ...frameworks.jax import is_transformed_itself, row_function, vmapped
 from ...sizing import power_of_two
 
 _ROWS = 64
@@ -69,21 +69,9 @@ class VmapInBatches(Fix):
                 f"{quote(scope.segment(node))} works on all rows of {rows} at once, with all that is worked out on the "
                 f"way; the cell took {size(missing)}. {few} rows at a time give the same."
             )
-            text = f"{name}.lax.map({_mapped(function, node, mapped, scope)}, batch_size={few})"
+            text = f"{name}.lax.map({row_function(function, node, mapped, scope)}, batch_size={few})"
             yield Proposal(edits + replace(scope, node, text), why, missing)
             return
-
-
-def _mapped(function: str, call: ast.Call, mapped: list[ast.expr], scope: Scope) -> str:
-    """Return the function of a row, and its rows: with the arguments that all share, or several that go together."""
-    given = [scope.segment(one) for one in mapped]
-    if len(call.args) == 1:
-        return f"{function}, {given[0]}"
-    if len(mapped) == len(call.args):
-        return f"lambda row: {function}(*row), ({', '.join(given)})"
-    part = {one: f"row[{at}]" if len(mapped) > 1 else "row" for at, one in enumerate(mapped)}
-    each = ", ".join(part.get(one) or scope.segment(one) for one in call.args)
-    return f"lambda row: {function}({each}), {given[0] if len(mapped) == 1 else '(' + ', '.join(given) + ')'}"
 
 
 def _count(rows: ast.expr, scope: Scope, death: Death) -> int:
