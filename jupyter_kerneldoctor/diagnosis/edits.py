@@ -4,21 +4,22 @@
     wrap(scope, [loop], "with torch.no_grad():")
 
 A verb returns changes; those of several verbs are joined with `+`. It raises EditRefusedError where the text does not
-allow the edit, as where a statement does not begin its line; the fix is then left out. IPython's magics, line ends,
+allow the edit, as where a statement follows another on its line; the fix is then left out. IPython's magics, line ends,
 tabs and comments stay as they are.
 """
 
 import ast
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from .changes import Change, Changes, EditRefusedError, joined
 from .code.calls import given_to
-from .code.cellsource import LINE_END, line_of, mask, offset, parse, span
+from .code.cellsource import line_of, mask, offset, parse, span
 from .code.notebook import Call, Notebook
 from .code.scopes import Scope
-from .code.trees import after_future, walk
+from .code.trees import after_future
+from .indentation import first_line, indent_unit, indentation, line_end, lines_within_texts, own_line
 
 __all__ = [
     "Change",
@@ -43,7 +44,6 @@ __all__ = [
 ]
 """The verbs, and what a fix needs beside them."""
 
-_USUAL_INDENT = "    "
 _SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
 
@@ -55,9 +55,8 @@ def replace(scope: Scope, node: ast.expr | ast.stmt, text: str) -> Changes:
 def replace_by_lines(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
     """Put lines in a statement's place, as far indented as it is."""
     source = scope.tree.source
-    found = LINE_END.search(source)
-    end = (found[0] if found is not None else "\n") + (_indent(source, statement) if len(lines) > 1 else "")
-    return replace(scope, statement, end.join(lines))
+    indent, freed = own_line(scope, statement) if len(lines) > 1 else ("", ())
+    return freed + replace(scope, statement, (line_end(source) + indent).join(lines))
 
 
 def append(scope: Scope, node: ast.expr, text: str) -> Changes:
@@ -107,29 +106,30 @@ def drop_argument(call: Call, name: str) -> Changes:
 
 def insert_before(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
     """Write lines before a statement, as far indented as it is."""
-    source, first = scope.tree.source, _first_line(statement)
-    start, indent = offset(source, first, 0), _indent(source, statement)
-    found = LINE_END.search(source)
-    end = found[0] if found is not None else "\n"
+    source, (indent, freed) = scope.tree.source, own_line(scope, statement)
+    end, start = line_end(source), offset(source, first_line(statement), 0)
+    if freed:
+        start = freed[0].end
+        return (*freed, Change(scope.cell, start, start, "".join(f"{line}{end}{indent}" for line in lines)))
     return (Change(scope.cell, start, start, "".join(f"{indent}{line}{end}" for line in lines)),)
 
 
 def insert_after(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
     """Write lines after a statement, as far indented as it is."""
     source, end = scope.tree.source, span(scope.tree.source, statement)[1]
-    found, rest = LINE_END.search(source), re.compile(r"[^\S\r\n]*(#[^\r\n]*)?").match(source, end)
+    rest = re.compile(r"[^\S\r\n]*(#[^\r\n]*)?").match(source, end)
     place = end if rest is None else rest.end()
     if source[place : place + 1] not in ("", "\r", "\n"):
         raise EditRefusedError("a statement follows on the same line")
-    begin = (found[0] if found is not None else "\n") + _indent(source, statement)
-    return (Change(scope.cell, place, place, "".join(begin + line for line in lines)),)
+    indent, freed = own_line(scope, statement)
+    return (*freed, Change(scope.cell, place, place, "".join(line_end(source) + indent + line for line in lines)))
 
 
 def remove(scope: Scope, statement: ast.stmt) -> Changes:
     """Take a statement out that has its lines for itself."""
     source = scope.tree.source
-    _indent(source, statement)
-    start, end = offset(source, _first_line(statement), 0), span(source, statement)[1]
+    indentation(source, statement)
+    start, end = offset(source, first_line(statement), 0), span(source, statement)[1]
     rest = re.compile(r"[^\S\r\n]*(\r\n|\r|\n|$)").match(source, end)
     if rest is None:
         raise EditRefusedError("more stands on the statement's line")
@@ -139,18 +139,20 @@ def remove(scope: Scope, statement: ast.stmt) -> Changes:
 def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:
     """Indent statements that follow each other by one level, in the way in which the cell indents."""
     source, unit = scope.tree.source, indent_unit(scope, statements[0])
-    for one in statements:
-        _indent(source, one)  # each begins its own line
+    _, freed = own_line(scope, statements[0])
+    for one in statements[1:]:
+        indentation(source, one)  # each begins its own line
     last = statements[-1].end_lineno or statements[-1].lineno
     masked = mask(source)
     text = source if masked is None else masked.text  # a magic ends its line, too
     behind = text[span(source, statements[-1])[1] : offset(source, last, 0) + len(line_of(source, last))]
     if not re.fullmatch(r"[ \t;]*(#.*)?[\r\n]*", behind):
         raise EditRefusedError("a statement follows on the same line")
-    texts = {line for one in statements for line in _lines_within_texts(one)}
-    lines = (line for line in range(_first_line(statements[0]), last + 1) if line not in texts)
+    texts = {line for one in statements for line in lines_within_texts(one)}
+    lines = (line for line in range(first_line(statements[0]), last + 1) if line not in texts)
     starts = [offset(source, line, 0) for line in lines if line_of(source, line).strip()]
-    return tuple(Change(scope.cell, start, start, unit) for start in starts)
+    starts[:1] = [freed[0].end] if freed else starts[:1]
+    return (*freed, *(Change(scope.cell, start, start, unit) for start in starts))
 
 
 def dedent(scope: Scope, block: ast.With | ast.AsyncWith, first: ast.stmt) -> Changes:
@@ -160,9 +162,9 @@ def dedent(scope: Scope, block: ast.With | ast.AsyncWith, first: ast.stmt) -> Ch
     if len(moved) == len(block.body):
         raise EditRefusedError("nothing would be left in the block")
     for one in moved:
-        _indent(source, one)  # each begins its own line
+        indentation(source, one)  # each begins its own line
     before = block.body[len(block.body) - len(moved) - 1]
-    texts = {line for one in moved for line in _lines_within_texts(one)}
+    texts = {line for one in moved for line in lines_within_texts(one)}
     changes = list[Change]()
     for line in range((before.end_lineno or before.lineno) + 1, (moved[-1].end_lineno or moved[-1].lineno) + 1):
         text = line_of(source, line)
@@ -235,36 +237,6 @@ def text_of(call: Call, changes: Changes) -> str:
     start = span(call.scope.tree.source, call.node)[0]
     moved = (dataclasses.replace(one, start=one.start - start, end=one.end - start) for one in changes)
     return joined(call.text, moved)
-
-
-def _first_line(statement: ast.stmt) -> int:
-    return min((one.lineno for one in getattr(statement, "decorator_list", ())), default=statement.lineno)
-
-
-def _indent(source: str, statement: ast.stmt) -> str:
-    """What stands before a statement. Raises EditRefusedError when that is more than blanks."""
-    first = _first_line(statement)
-    before = source[offset(source, first, 0) : offset(source, first, statement.col_offset)]
-    if before.strip():
-        raise EditRefusedError(f"{before.strip()} stands before the statement")
-    return before
-
-
-def indent_unit(scope: Scope, statement: ast.stmt) -> str:
-    """Return what one more level is indented by here."""
-    source = scope.tree.source
-    outside = next(scope.around(statement), None if isinstance(scope.node, ast.Module) else scope.node)
-    for outer, inner in ((outside, statement), (statement, next(iter(getattr(statement, "body", ())), None))):
-        if isinstance(outer, ast.stmt) and inner is not None and inner.lineno > outer.lineno:
-            return _indent(source, inner).removeprefix(_indent(source, outer))
-    return _USUAL_INDENT
-
-
-def _lines_within_texts(statement: ast.stmt) -> Iterator[int]:
-    """Yield the lines that begin inside of a string, which must stay as it is."""
-    for node in walk(statement):
-        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno is not None:
-            yield from range(node.lineno + 1, node.end_lineno + 1)
 
 
 def _arguments(text: str) -> int:

@@ -125,13 +125,45 @@ def test_wrap(source, expected):
 
 
 @pytest.mark.parametrize(
-    "source", ["a = 1; b = f(x)", "%time b = f(x)", "if a: b = f(x)", "b = f(x); a = 1", "b = f(x)\\\n    .y; a = 1"]
+    "source", ["a = 1; b = f(x)", "%time b = f(x)", "if a: c; b = f(x)", "b = f(x); a = 1", "b = f(x)\\\n    .y; a = 1"]
 )
 def test_wrap_refuses_a_statement_that_shares_its_line(source):
     scope, _ = read(source)
     call = next(one for one in scope.calls)
     with pytest.raises(EditRefusedError):
         apply(source, edits.wrap(scope, [scope.statement_of(call)], "with c:"))
+
+
+@pytest.mark.parametrize(
+    ("source", "wrapped", "before", "after"),
+    [
+        (
+            "for x in y: z = f(x)  # é",
+            "for x in y:\n    with c:\n        z = f(x)  # é",
+            "for x in y:\n    a\n    z = f(x)  # é",
+            "for x in y:\n    z = f(x)  # é\n    a",
+        ),
+        (
+            "if a:\n\ttry: f(x)\n\texcept E: pass\n",
+            "if a:\n\ttry:\n\t    with c:\n\t        f(x)\n\texcept E: pass\n",
+            "if a:\n\ttry:\n\t    a\n\t    f(x)\n\texcept E: pass\n",
+            "if a:\n\ttry:\n\t    f(x)\n\t    a\n\texcept E: pass\n",
+        ),
+        (
+            "def g(x): return f(\r\n    x)\r\n",
+            "def g(x):\r\n    with c:\r\n        return f(\r\n        x)\r\n",
+            "def g(x):\r\n    a\r\n    return f(\r\n    x)\r\n",
+            "def g(x):\r\n    return f(\r\n    x)\r\n    a\r\n",
+        ),
+    ],
+)
+def test_the_first_statement_behind_a_head_gets_a_line_of_its_own(source, wrapped, before, after):
+    _, code = read(source)
+    scope, call = next((one, call) for one in code.scopes(0) for call in one.calls)
+    statement = scope.statement_of(call)
+    assert apply(source, edits.wrap(scope, [statement], "with c:")) == wrapped
+    assert apply(source, edits.insert_before(scope, statement, "a")) == before
+    assert apply(source, edits.insert_after(scope, statement, "a")) == after
 
 
 def test_insert_before_a_function_goes_before_its_decorators():

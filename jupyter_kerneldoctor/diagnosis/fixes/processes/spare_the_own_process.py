@@ -5,7 +5,7 @@ from ...code.calls import plain_names
 from ...code.ending_calls import EndingCall
 from ...code.process_loops import is_of_a_port, sent_to_found, target_of
 from ...code.trees import unparse, walk
-from ...edits import Changes, EditRefusedError, import_as, indent_unit, insert_before
+from ...edits import Changes, import_as, indent_unit, insert_before
 from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
 
 _LOOP = "import os, psutil\nfor p in psutil.process_iter():\n    if 'python' in p.name():\n        p.kill()"
@@ -34,8 +34,8 @@ class SpareTheOwnProcess(Fix):
             becomes=_LOOP.replace(":\n    if", ":\n    if p.pid == os.getpid():\n        continue\n    if"),
         ),
         Case(
-            _LOOP.replace(":\n        p", ": p").replace(":\n    if", ": p.kill()\n#"),
-            says=("getpid",),
+            "import os, psutil\nfor p in psutil.process_iter(): p.kill()",
+            becomes={"(): p": "():\n    if p.pid == os.getpid():\n        continue\n    p"},
         ),
         Case(
             "import os, psutil\nfor pid in psutil.pids():\n    psutil.Process(pid).kill()",
@@ -63,10 +63,7 @@ class SpareTheOwnProcess(Fix):
                 yield Proposal((), why, title=_CLOSE, snippet=_CLOSED)
                 return
             why = f"{quote(call.text)} ends all processes of this kind, and the kernel is one of them."
-            try:
-                edits = tuple(change for scope in scopes for part in _spared(scope, death) for change in part)
-            except EditRefusedError:  # the loop stands on one line
-                edits = ()
+            edits = tuple(change for scope in scopes for part in _spared(scope, death) for change in part)
             yield Proposal(edits, why, snippet=_SNIPPET)
             return
 

@@ -98,16 +98,19 @@ class BackwardEachBatch(Fix):
                 "opt.zero_grad()\n", "loss.backward()\n    ", ".detach()", "", "        opt.zero_grad()\n"
             ),
         ),
+        Case(  # only some losses count
+            _NET,
+            "total = 0\nfor x, y in loader:\n    loss = crit(net(x), y)\n    if loss > 1: total += loss\n"
+            "total.backward()",
+            becomes={
+                ": total += loss\ntotal.backward()": ":\n        loss.backward()\n        total += loss.detach()\n",
+            },
+        ),
     ]
     SILENT = [
         Case(  # each loss is a vector, which has no backward()
             _NET,
             "losses = []\nfor x, y in loader:\n    losses.append(crit(net(x), y))\ntorch.cat(losses).mean().backward()",
-        ),
-        Case(  # only some losses count
-            _NET,
-            "total = 0\nfor x, y in loader:\n    loss = crit(net(x), y)\n    if loss > 1: total += loss\n"
-            "total.backward()",
         ),
         # the gradients are set to zero in each round
         Case(_NET, _GROUPS.format("", "opt.zero_grad()\n    ", "", "        total.backward()\n", "")),
