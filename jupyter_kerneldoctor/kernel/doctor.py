@@ -19,7 +19,7 @@ from ..recording.retention_settings import RetentionSettings
 from . import crash_file, look_thread, memory, stack_access
 from .cells import CellHooks, execute_request
 from .joining import join
-from .kernel_info import start_fields
+from .kernel_info import control_groups, start_fields
 from .link import Link
 from .messages import message
 from .newest_cell import NewestCell
@@ -97,7 +97,7 @@ class Doctor:
             self.directory = joined.directory if joined else layout.create(layout.new_id(os.getpid()))
             crash_memory = crash_file.write_to(self.directory, in_memory=self._is_remote)
             settings = KernelDoctor(parent=self._shell)
-            fields = start_fields(self._loaded_by)
+            fields = {**start_fields(self._loaded_by), "cgroup": control_groups()}
             if settings.stacks:
                 fields["runtime"] = stack_access.runtime()
             if joined is None:

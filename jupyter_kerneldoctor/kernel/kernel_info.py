@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import sys
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +30,13 @@ def start_fields(loaded_by: str) -> dict[str, Any]:
         "executable": sys.executable or None,
         "directory": _directory(),
     }
+
+
+def control_groups() -> str:
+    """Return the text of /proc/self/cgroup (cgroups(7)); "" elsewhere than on Linux."""
+    with suppress(OSError):
+        return Path("/proc/self/cgroup").read_text("utf-8", "replace")
+    return ""
 
 
 def kernel_id() -> str | None:

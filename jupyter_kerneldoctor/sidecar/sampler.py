@@ -28,10 +28,11 @@ _A_LITTLE_SLOWER = 1.05
 class Sampler:
     """The meters of one kernel."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, control_groups: str = "") -> None:
+        """`control_groups` is what the process's /proc/PID/cgroup said earlier."""
         self._process = ProcessMeter(pid)
         self._host = HostMeter()
-        self.cgroup = CgroupMeter(pid)
+        self.cgroup = CgroupMeter(pid, known=control_groups)
         self.groups: list[dict[str, Any]] = []
         """The control groups at the last sample."""
         self._before: Sample | None = None

@@ -81,7 +81,7 @@ class Watcher:
         """Whether the kernel has; else the recording was switched off, or is handed over."""
         self._deaf_until = 0.0
         self._clock = ClockObserver(self._watched, start["wall_s"] - start["mono_s"])
-        self._memory = MemoryObserver(self._watched)
+        self._memory = MemoryObserver(self._watched, start.pop("cgroup", ""))
         stacks = StacksObserver(self._watched, start.pop("interpreter", None), wakes_fd)
         self._wakes_fd, self._woken = stacks.wakes_fd, stacks.woken
         self._poll.register(self._wakes_fd, select.POLLIN)

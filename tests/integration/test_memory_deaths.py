@@ -24,7 +24,7 @@ def killed_at_the_limit(kernel: LiveKernel) -> Recording:
     assert recording.end.signal == "SIGKILL"
     assert (answer.cause.id, answer.cause.certainty.word) == ("oom-cgroup", "proven")
     if recording.end.source != "the system's log":  # else Linux ended the recorder, too, before it had a turn
-        assert recording.end.cgroups[0].oom_kills == 1
+        assert recording.end.cgroups[0].oom_kills_after == 1
         assert recording.end.cgroups[0].limit_bytes == 300 << 20
     return recording
 

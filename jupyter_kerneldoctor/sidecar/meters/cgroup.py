@@ -105,9 +105,9 @@ class Level:
 class CgroupMeter:
     """The memory control groups of one process."""
 
-    def __init__(self, pid: int, proc: str = "/proc") -> None:
-        """`proc` is where /proc lies; tests give a tree of their own."""
-        self._membership = Membership(pid, proc)
+    def __init__(self, pid: int, proc: str = "/proc", known: str = "") -> None:
+        """`proc` is where /proc lies; tests give a tree of their own. `known` is as in `Membership`."""
+        self._membership = Membership(pid, proc, known)
         self.levels: list[Level] = []
         self.refresh()
 

@@ -23,12 +23,16 @@ class Place(NamedTuple):
 class Membership:
     """The control groups one process is a member of. It may be moved to others at any time."""
 
-    def __init__(self, pid: int, proc: str = "/proc") -> None:
-        """`proc` is where /proc lies; tests give a tree of their own."""
+    def __init__(self, pid: int, proc: str = "/proc", known: str = "") -> None:
+        """`proc` is where /proc lies; tests give a tree of their own.
+
+        `known` is what its /proc/PID/cgroup said earlier, for a process that ends before the first look at it.
+        """
         self._file = ProcFile(f"{proc}/{pid}/cgroup")
         self._stat = ProcFile(f"{proc}/{pid}/stat")
         # Of a zombie the mounts cannot be read, and a process started by the kernel sees the same ones.
         self._mountinfo = f"{proc}/self/mountinfo"
+        self._known = known.encode()
         self._seen = b""
 
     def has_changed(self) -> bool:
@@ -39,7 +43,8 @@ class Membership:
         """
         seen = self._file.read()
         if seen != self._seen and is_exiting(self._stat.read()):
-            seen = self._seen or b"".join(line for line in seen.splitlines(keepends=True) if line.startswith(b"0::"))
+            of_version_2 = b"".join(line for line in seen.splitlines(keepends=True) if line.startswith(b"0::"))
+            seen = self._seen or self._known or of_version_2
         if seen == self._seen or not seen:
             return False
         self._seen = seen

@@ -24,10 +24,11 @@ _RETRY_S = 1.0
 class MemoryObserver(Observer):
     """Samples often while memory moves, seldom while it does not."""
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: Watched, control_groups: str = "") -> None:
+        """`control_groups` is what the kernel's /proc/self/cgroup said when the recording began."""
         self._watched = watched
         self._writer = SampleWriter(watched.directory)
-        self._sampler = Sampler(watched.kernel.pid)
+        self._sampler = Sampler(watched.kernel.pid, control_groups)
         self._peaks: dict[str, int | None] = {}
         self._refresh_at = 0.0
         self._under_oom_until_mono_s = 0.0

@@ -35,8 +35,8 @@ class Tree:
         for name, content in files.items():
             (directory / name.replace("__", ".")).write_text(f"{content}\n")
 
-    def meter(self) -> CgroupMeter:
-        return CgroupMeter(42, proc=str(self.root / "proc"))
+    def meter(self, known: str = "") -> CgroupMeter:
+        return CgroupMeter(42, known=known, proc=str(self.root / "proc"))
 
 
 V2_MOUNT = "30 22 0:26 / {sys} rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate"
@@ -150,6 +150,8 @@ def test_a_process_that_ends_leaves_no_group(tmp_path: Path, stat: str) -> None:
     (tmp_path / "proc/42/stat").write_text(stat)
 
     assert not tree.meter().levels, "nothing is known of one that is first seen as it ends"
+    told = tree.meter("4:memory:/a\n0::/\n")
+    assert [limit["bytes"] for limit in told.limits()] == [GIB], "but what it said of itself"
     assert not meter.refresh()
     assert [limit["bytes"] for limit in meter.limits()] == [GIB]
 
