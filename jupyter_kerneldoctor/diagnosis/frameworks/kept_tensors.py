@@ -53,6 +53,13 @@ _REPLAY = (
     "state = (255 * state).astype('uint8')  # of pictures, a quarter; as numbers again in the batch that is drawn"
 )
 _MADE = "yield {value}  # no list: each is made when it is needed, batch by batch; or in a Dataset's __getitem__\n\n"
+_WEIGHTS = (
+    "{owner}.save_weights(f'round-{{n}}.weights.h5')  # n: the number of the round; no list in memory\n\n"
+    "norms = [float(np.linalg.norm(one)) for one in {owner}.get_weights()]  # or keep a number of each array"
+)
+_OF_WEIGHTS = (
+    "Each round keeps a copy of all weights. They fit into files; a number of each array shows how it changes."
+)
 _ENTRIES = "Keep the numbers and classes of each round; networks, optimizers and what a network gave belong in files."
 _LARGE = (
     "\n\n# what is large, into a file of each round:\n"
@@ -62,6 +69,9 @@ _LARGE = (
 
 def less_of_tensors(kept: Sequence[Store], container: Grown, code: Notebook) -> Less | None:
     """Return how less is kept of tensors, arrays and networks; None where none are put in."""
+    if (weights := next((one for one in kept if _gives_weights(one)), None)) is not None:
+        owner = weights.scope.segment(weights.values[0]).removesuffix(".get_weights()")
+        return Less(_WEIGHTS.format(owner=owner), "Write the weights of each round to a file", _OF_WEIGHTS)
     if _is_drawn_from(container.name, code):
         return Less(_REPLAY.format(plain=container.name), told=_DRAWN)
     if (metric := _metric(container.name, code)) is not None:
@@ -78,11 +88,17 @@ def less_of_tensors(kept: Sequence[Store], container: Grown, code: Notebook) -> 
     return next((Less(one, told=_ENTRIES) for one in entries if one is not None), None)
 
 
+def _gives_weights(store: Store) -> bool:
+    """Whether all weights of a network of Keras are put in: `self.model.get_weights()`."""
+    return len(store.values) == 1 and store.scope.segment(store.values[0]).endswith(".get_weights()")
+
+
 def _is_drawn_from(name: str, code: Notebook) -> bool:
     """Whether a sample of the container is drawn, as of the memory of an agent."""
     for scope in code.scopes_mentioning(*_DRAWS):
         for call in scope.calls:
-            if last_name(call.func) in _DRAWS and call.args and container_name(call.args[0]).endswith(name):
+            drawn = container_name(call.args[0]) if last_name(call.func) in _DRAWS and call.args else ""
+            if drawn and drawn.rpartition(".")[2] == name.rpartition(".")[2]:  # `self.buffer` of `memory.buffer`
                 return True
     return False
 

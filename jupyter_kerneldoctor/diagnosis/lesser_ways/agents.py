@@ -6,6 +6,8 @@ from ..case import Case
 from ..code.calls import plain_names
 from ..code.literals import number
 from ..code.notebook import Call
+from ..code.origins import Origins
+from ..code.scopes import Scope
 from ..death import Death
 from .conditions import both, is_made_by, made, without
 from .way import LesserWay, called_object
@@ -13,6 +15,7 @@ from .way import LesserWay, called_object
 _PACKAGES, _AGENTS = ("stable_baselines3", "sb3_contrib"), ("DQN", "SAC", "TD3", "DDPG", "QRDQN", "TQC")
 _OFF_POLICY = tuple(f"{package}.{name}" for package in _PACKAGES for name in _AGENTS)
 _FEW_STEPS = 50_000
+_MOST_CALLERS = 6
 _IN_STEPS = ("IntegratedGradients", "LayerIntegratedGradients", "LayerConductance", "InternalInfluence")
 _MAKES_ROWS = (
     *("SMOTE", "SMOTENC", "SMOTEN", "BorderlineSMOTE", "KMeansSMOTE", "SVMSMOTE", "ADASYN", "RandomOverSampler"),
@@ -35,8 +38,22 @@ def _remembers_many(call: Call, death: Death) -> bool:
 def _predicts_in_a_loop(call: Call, death: Death) -> bool:
     """Whether Keras predicts in each round of a loop, so that what a call leaves behind adds up."""
     of_keras = any(map(death.code.imports, ("keras", "tensorflow")))
-    loops = [one for one in call.scope.loops_around(call.node) if not isinstance(one, ast.AsyncFor)]
-    return of_keras and bool(loops) and death.growth.goes_on and death.growth.container is None
+    return of_keras and death.growth.goes_on and death.growth.container is None and _is_in_a_loop(call.node, call.scope)
+
+
+def _acts_in_a_loop(call: Call, death: Death) -> bool:
+    """Whether Keras predicts in each round of a loop, or in a function that one calls: `action = act(state)`."""
+    callers = [(call.node, call.scope)]
+    for node, scope in callers:  # it grows meanwhile
+        if _is_in_a_loop(node, scope):
+            return _predicts_in_a_loop(Call(node, scope, call.name), death)
+        if scope.function and len(callers) < _MOST_CALLERS:
+            callers += [one for one in Origins(death.code).calls_of(scope) if one[1] is not scope]
+    return False
+
+
+def _is_in_a_loop(node: ast.Call, scope: Scope) -> bool:
+    return any(not isinstance(one, ast.AsyncFor) for one in scope.loops_around(node))
 
 
 def _fits_in_a_loop(call: Call, death: Death) -> bool:
@@ -140,6 +157,6 @@ WAYS = (
         "out = {owner}({a0}, training=False).numpy()  # one call for each round\n\n"
         "outs = {owner}.predict(np.concatenate(inputs), batch_size=64)  # or one call for all, outside of the loop",
         Case("import keras\nnet = keras.Sequential()", "for x in xs:\n    y = net.predict(x)\n    act(y)", line=2),
-        _predicts_in_a_loop,
+        _acts_in_a_loop,
     ),
 )

@@ -1,60 +1,23 @@
-"""Layers and embeddings: more weights than the data need."""
+"""Networks and embeddings: rows that go through at once, and rows of weights that no id needs."""
 
 import ast
-import re
 from collections.abc import Mapping
-from itertools import pairwise
 
-from jupyter_kerneldoctor.recording.events import Stack
-
-from ..calls import is_in_library
 from ..case import Case
-from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
-from ..examples.stuck import frame, own_frame, thread
 from ..frameworks.evaluation import is_taken_apart
 from ..frameworks.gradients import goes_backward
 from ..frameworks.torch import Kind, Tensors
 from .conditions import made_by
 from .way import LesserWay
 
-_WEIGHTS = re.compile(r"/(?:dense|embedding|einsum_dense)\.py:build$")
-_BUILDS = Stack(-0.1, "busy", (thread(frame("core/dense.py", "build", library=True), own_frame("net.build(9)", 1)),))
-_SIDES = ("in_features", "out_features")
 _LAYERS = ("torch.nn", "keras.layers", "tensorflow.keras.layers")
-_POOL = "x = layers.GlobalAveragePooling2D()(x)  # in place of Flatten()\nx = layers.Dense(512, activation='relu')(x)"
 _PER_ID = (
     "known, row = np.unique(ids, return_inverse=True)  # row: 0, 1, 2, ... for the ids that occur\n"
     "# Embedding(len(known), dim), and row in place of ids; in Keras also layers.IntegerLookup or layers.Hashing"
 )
-
-
-def _after_flatten(call: Call, death: Death) -> bool:
-    """Whether a layer with a weight for each pair of numbers gets all pixels: `dense(flatten(x))`."""
-    if not any(name.endswith(("layers.Dense", "torch.nn.Linear")) for name in made_by(call.node.func, call, death)):
-        return False
-    given = [one for one, _ in all_origins(call.node.args[0], call.scope, death.code)] if call.node.args else []
-    inner = (one.func for one in given if isinstance(one, ast.Call))
-    return any(name.endswith(("Flatten", ".flatten")) for one in inner for name in made_by(one, call, death))
-
-
-def _listed_after_flatten(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether such a layer follows in a list of layers."""
-    names = [
-        last_name(one.func)
-        for given in call.node.args[:1]
-        for one in getattr(given, "elts", ())
-        if isinstance(one, ast.Call)
-    ]
-    return any("Conv" in one for one in names) and ("Flatten", "Dense") in pairwise(names)
-
-
-def _is_wide(call: Call, death: Death) -> bool:
-    """Whether the weights of a linear layer account for a good part of what the cell took."""
-    sides = [death.values.number(call.argument(name, at), call.scope) for at, name in enumerate(_SIDES)]
-    return 4 * (sides[0] or 0) * (sides[1] or 0) >= max(1, (death.memory.missing_bytes or 0) // 4)
 
 
 def _embeds(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
@@ -206,44 +169,6 @@ WAYS = (
         _embeds_much,
     ),
     LesserWay(
-        (".()",),
-        "Pool before the wide layer: GlobalAveragePooling2D",
-        "has a weight for each pair of a pixel and a unit, and the optimizer keeps more for each.",
-        _POOL,
-        Case(
-            "from keras import layers\nx = layers.Conv2D(32, 3)(layers.Input((160, 160, 3)))\nx = layers.Flatten()(x)",
-            "x = layers.Dense(512)(x)",
-            says=("GlobalAveragePooling2D",),
-        ),
-        _after_flatten,
-    ),
-    LesserWay(
-        tuple(f"{package}Sequential" for package in ("keras.", "keras.models.", "tensorflow.keras.")),
-        "Pool before the wide layer: GlobalAveragePooling2D",
-        "has a layer with a weight for each pair of a pixel and a unit.",
-        "keras.layers.GlobalAveragePooling2D(),  # in place of Flatten()",
-        Case(
-            "from keras import Sequential\nfrom keras.layers import Conv2D, Dense, Flatten",
-            "m = Sequential([Conv2D(64, 3), Flatten(), Dense(4096)])",
-        ),
-        _listed_after_flatten,
-    ),
-    LesserWay(
-        (".build", ".fit", ".summary", ".()", "keras.Sequential", "tensorflow.keras.Sequential"),
-        "Give the layer fewer inputs or units: num_words for a vocabulary, pooling in place of Flatten",
-        "makes the weights of a layer, a number for each pair of an input and a unit; Adam keeps two more for each.",
-        "N_WORDS = 20_000  # of a vocabulary the most frequent: Tokenizer(num_words=N_WORDS), max_tokens=N_WORDS\n"
-        "layers.Dense(N_WORDS, activation='softmax')  # and Embedding(N_WORDS, 100)\n\n"
-        "x = layers.GlobalAveragePooling2D()(x)  # of pictures, in place of Flatten() before a wide layer\n"
-        "x = layers.Dense(256)(x)  # or a narrow layer before the wide one",
-        Case(
-            "import keras\nnet = keras.Sequential([keras.layers.Dense(n)])",
-            "net.build(9)",
-            stacks=[_BUILDS],
-        ),
-        lambda _call, death: is_in_library(death, _WEIGHTS),
-    ),
-    LesserWay(
         ("torch.nn.functional.one_hot", "tensorflow.one_hot", "jax.nn.one_hot"),
         "Look rows up in place of multiplying by ones and zeros: Embedding",
         "makes a number for each token and each word of the vocabulary.",
@@ -254,13 +179,5 @@ WAYS = (
             "net = N()\nnet(ids)",
         ),
         _in_network,
-    ),
-    LesserWay(
-        ("torch.nn.Linear",),
-        "Pool before the wide layer: AdaptiveAvgPool2d",
-        "has a weight for each pair of its inputs and outputs.",
-        "nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(16 * channels, {a1})  # in place of {a0} inputs",
-        Case("from torch import nn", "fc = nn.Linear(64 * 112 * 112, 1024)"),
-        _is_wide,
     ),
 )

@@ -97,6 +97,9 @@ class APartAtATime(Fix):
         Case("def learn(x, rate=0.1):\n    x.mean += rate * x.step()\nx = Learner()", "learn(x)"),
         Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
         Case(
+            "def act(s): return net(s)", "s = env.reset()\nwhile True:\n    a = act(s)\n    s, r = env.step(a)", line=3
+        ),
+        Case(
             "parent = {i: i - 1 for i in range(9)}\ndef depth(p, n): return depth(p, p[n]) + 1", "y = depth(parent, 3)"
         ),
     ]
@@ -221,8 +224,8 @@ def _has_no_rows(name: ast.Name, scope: Scope, death: Death) -> bool:
                 return True
             case ast.Call(func=ast.Attribute(attr=made) | ast.Name(id=made)) if made[:1].isupper():
                 return made not in _TABLES
-            case ast.Call(func=ast.Attribute(attr="fit" | "compile")):
-                return True
+            case ast.Call(func=ast.Attribute(attr="fit" | "compile" | "reset" | "step")):
+                return True  # `state = env.reset()`: what an agent sees is one row
     return False
 
 

@@ -45,6 +45,12 @@ class AskForLess(Fix):
             "x = tags.columns(films)",
             says=("ds.map(lambda x, y: (self.encode(x), y))",),
         ),
+        Case(
+            "import keras\nnet = keras.Sequential()\ndef act(s):\n    return net.predict(s[None])[0].argmax()",
+            "s = env.reset()\nwhile True:\n    s, reward = env.step(act(s))",
+            line=3,
+            says=("net(s[None], training=False)",),
+        ),
         Case("from re import findall", "n = set(findall('a+', text))", says=("in re.finditer('a+', text)",)),
     ]
     SILENT = [
