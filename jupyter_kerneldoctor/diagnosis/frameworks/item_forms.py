@@ -49,7 +49,8 @@ class Item(NamedTuple):
     def put(self, less: str) -> str:
         """Return the statement that keeps the item with less in the place of that part."""
         kept, text = self.kept, " ".join(self.kept.scope.segment(self.part).split())
-        whole = less if self.part is kept.value else kept.text(kept.value).replace(text, less, 1)
+        entry = ": " if isinstance(kept.value, ast.Dict) else ""  # not the key, which may be the same word
+        whole = less if self.part is kept.value else kept.text(kept.value).replace(entry + text, entry + less, 1)
         if kept.form == "made":
             return f"{kept.name} = [{whole} {kept.head}]" if kept.head else whole
         return kept.put(whole)

@@ -38,7 +38,9 @@ def smaller(
     `value` is what is known of the item; of a tuple or a dict, of the part that takes the room.
     """
     parts, type_ = parts_of(kept.value), item_type or ""
-    part = next((one for one in parts if package_of(one, kept.scope, code)), kept.value)
+    arrays = [one for one in parts if package_of(one, kept.scope, code)]
+    tensors = Tensors(code)
+    part = next((one for one in arrays if not tensors.is_scalar(one, kept.scope)), (*arrays, kept.value)[0])
     item = Item(kept, part, code, value)
     if (found := _of_the_loop(item)) is not None:
         return found

@@ -68,6 +68,12 @@ class CopyThePart(Fix):
             becomes=_TORCH + "        out = net(x).hidden\n        rows.append(out[:, 0, :].clone())",
         ),
         _case(
+            _TORCH + "        out = net(x)\n        rows.append(out.hidden[:, 0])",
+            "torch.Tensor",
+            "all of `out.hidden` is",
+            becomes=_TORCH + "        out = net(x)\n        rows.append(out.hidden[:, 0].clone())",
+        ),
+        _case(
             _NUMPY + "    rows.append((p, page[10:20]))",
             "tuple",
             becomes=_NUMPY + "    rows.append((p, page[10:20].copy()))",
@@ -116,6 +122,7 @@ class CopyThePart(Fix):
         _case(_NUMPY + "    rows.append(page[page > 3])", "numpy.ndarray"),
         _case(_NUMPY + "    rows.append(page[3])", "numpy.float64"),
         _case(_NUMPY + "    rows.append(page[best])", "numpy.ndarray"),
+        _case(_NUMPY + "    rows.append(page.T[:5])", "numpy.ndarray"),
         _case(_NUMPY + "    rows.append(page[:5].mean())", "numpy.float64"),
         _case(
             "import numpy as np\npage = np.load(p)\nrows = []\nfor i in range(9):\n    rows.append(page[i:i + 9])",
@@ -204,6 +211,8 @@ def _is_listed(node: ast.expr, scope: Scope) -> bool:
 
 def _made_in(whole: ast.expr, scope: Scope) -> tuple[ast.AST, ...]:
     """Return the loops around the call that makes an array; nothing where it is no new array, or not known."""
+    while isinstance(whole, ast.Attribute) and whole.attr not in VIEWS:
+        whole = whole.value  # `out.last_hidden_state` of `out = net(x)`
     stored = [one for one in scope.named(getattr(whole, "id", None)) if isinstance(one.ctx, ast.Store)]
     statement = scope.statement_of(stored[0]) if len(stored) == 1 else None
     made = statement.value if isinstance(statement, ast.Assign) else None

@@ -55,6 +55,11 @@ class SmallerItems(Fix):
             "rows.append(grid.to(torch.bool))",
         ),
         _case(
+            "rows = []\nfor p in paths:\n    x = np.load(p)\n    rows.append({'x': x, 'p': p})",
+            "dict",
+            "rows.append({'x': x.astype('float32'), 'p': p})",
+        ),
+        _case(
             "rows = []\nfor p in paths:\n    rows.append(np.load(p))", "numpy.ndarray", "np.load(p).astype('float32')"
         ),
         _case("rows = []\nfor i in range(len(s)):\n    rows.append((s[i:], i))", "tuple", "lambda i: s[i:]"),

@@ -1,5 +1,6 @@
 import ast
 
+from ...code.trees import walk
 from ...edits import Changes, EditRefusedError, append, insert_before, remove, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.summed_losses import SummedLoss, grouped_losses, is_surely_apart, summed_losses
@@ -119,6 +120,11 @@ class BackwardEachBatch(Fix):
             "import torch\ncell = torch.nn.GRUCell(9, 9)",
             "total = 0\nfor x in xs:\n    h = cell(x, h)\n    total = total + h.mean()\ntotal.backward()",
         ),
+        Case(  # the graphs were made when the agent acted
+            _NET,
+            "losses = []\nfor p, r in zip(agent.log_probs, rewards):\n    losses.append(-p * r)\n"
+            "torch.stack(losses).sum().backward()",
+        ),
         Case(_NET, "out = net(X)\ntotal = 0\nfor k in range(9):\n    total = total + out[k].mean()\ntotal.backward()"),
         Case(
             _NET,
@@ -134,7 +140,7 @@ class BackwardEachBatch(Fix):
         tensors = Tensors(death.code)
         for found in (*summed_losses(tensors), *grouped_losses(tensors)):
             scope, backward = found.kept.scope, found.backward.node
-            if not death.was_running(found.loop, scope) or not death.memory.ramp_bytes:
+            if not death.was_running(found.loop, scope) or not death.memory.ramp_bytes or _is_made_before(found):
                 continue
             rounds = "all rounds" if found.fresh is None else "many rounds"
             why = (
@@ -155,6 +161,13 @@ def _is_asked(found: SummedLoss) -> bool:
     """Whether only the losses of some rounds are added: a snippet would not show which."""
     within = set(found.kept.scope.inside(found.loop))
     return any(isinstance(one, ast.If) and one in within for one in found.kept.scope.around(found.kept.value))
+
+
+def _is_made_before(found: SummedLoss) -> bool:
+    """Whether the rounds only multiply what an agent's steps have made before: `-log_prob * reward`."""
+    return not any(isinstance(one, ast.Call) for one in walk(found.kept.value)) and not isinstance(
+        found.kept.value, ast.Name
+    )
 
 
 def _edits(found: SummedLoss) -> Changes:
