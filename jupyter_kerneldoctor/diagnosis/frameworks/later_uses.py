@@ -69,6 +69,16 @@ def _home(name: str, scope: Scope) -> Scope:
     return home
 
 
+def _before(target: ast.expr, name: str, scope: Scope) -> list[ast.expr]:
+    """Return where a name is read before it stands for the container: `out` of a loop, and `out = cat(outs)` behind it.
+
+    None where a loop is around both: its next round reads what the one before has put there.
+    """
+    loops = set(scope.loops_around(target))
+    read = (one for one in scope.named(name) if (one.end_lineno or one.lineno) < target.lineno)
+    return [one for one in read if not loops & set(scope.loops_around(one))]
+
+
 class _Path(NamedTuple):
     """How an expression that stands for the container was come to."""
 
@@ -148,7 +158,9 @@ class _Finder:
     def _named(self, target: ast.expr, path: _Path) -> Iterator[Use]:
         match target:
             case ast.Name(id=name):
-                yield from self.of_name(name, _home(name, path.scope), path.through, path.depth + 1)
+                home = _home(name, path.scope)
+                self._seen |= set(_before(target, name, path.scope)) if home is path.scope else set()
+                yield from self.of_name(name, home, path.through, path.depth + 1)
             case ast.Attribute(attr=word):
                 yield from self.of_attribute(word, path.through, path.depth + 1)
             case _:

@@ -34,7 +34,7 @@ def _of_items(body: str, item_type: str, *says: str) -> Case:
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)"
 _REPLAY = "import random\nclass Past:\n    def draw(self): return random.sample(self.rows, 9)\npast = Past()"
-_WEIGHTS = "import keras\nclass Past:\n    def on_epoch_end(self, n): self.rows.append(self.model.get_weights())\npast = Past()"
+_WEIGHTS = "import keras\nclass Past:\n    def on_epoch_end(self, n): self.rows.append(m.get_weights())\npast = Past()"
 _PAST = replace(_ROWS, name="past.rows")
 _CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
 
@@ -229,7 +229,7 @@ class BoundGrowingContainer(Advice):
             "for k in range(9000):\n    rows[k] = {'net': net, 'loss': 1.5, 'p': probs}",
             "rows[k] = {'loss': 1.5, 'p': probs.argmax(-1)}",
         ),
-        Case(_WEIGHTS, "m.fit(X, callbacks=[past])", grew=_PAST, says=("self.model.save_weights(f'round",)),
+        Case(_WEIGHTS, "m.fit(X, callbacks=[past])", grew=_PAST, says=("m.save_weights(f'round",)),
         Case(_REPLAY, "while True: past.rows.append(step())\nelse: past.draw()", grew=_PAST, says=("maxlen=10_000",)),
     ]
     SILENT = [

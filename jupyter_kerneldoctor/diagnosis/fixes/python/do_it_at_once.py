@@ -142,6 +142,11 @@ class DoItAtOnce(Fix):
         _case(_LOOP + "m = np.mean(rows)", "total + np.sum(one), count + np.size(one)"),
         _case(_LOOP + "m = sum(rows) / len(rows)", "total += load(x)", "count += 1", "count  # in place of len(rows)"),
         _case(_LOOP + "m = np.max(rows, axis=0)", "np.maximum(best, one)"),
+        _case(  # the name had another meaning in the loop
+            "rows = []\nfor x in xs:\n    p = net(x)\n    rows.append(p)\np = torch.cat(rows)\nprint(p.argmax(1))",
+            "rows.append(p.argmax(1))",
+            before="import torch",
+        ),
         _case(_LOOP + "n = np.unique(rows)", "found.update(np.unique(load(x)).tolist())"),
         _case(_LOOP + "s = stdev(rows)", "/ (count - 1)", before="from statistics import stdev"),
         _case(_LOOP + "print(rows[-3:])", "list(rows)[-3:]  # a deque has no slices"),
