@@ -4,10 +4,12 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..code.calls import plain_names
+from ..code.calls import last_name, plain_names
 from ..code.notebook import Call, Notebook
 from ..code.scopes import Scope
 from ..code.trees import unparse, walk
+
+_WRAPPERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "array", "asarray")
 
 
 class Windows(NamedTuple):
@@ -25,6 +27,20 @@ class Windows(NamedTuple):
         series = scope.segment(self.part.value) + (f"[{offset}:]" if offset else "")
         return f"sliding_window_view({series}, {width})[:{scope.segment(self.rounds)}]"
 
+    def of_tensor(self, scope: Scope) -> str:
+        """Return the call that shows them as a view of a tensor, or of an array that it shares its memory with."""
+        offset, width = (" + ".join(map(scope.segment, some)) for some in (self.offset, self.width))
+        series = scope.segment(self.part.value) + (f"[{offset}:]" if offset else "")
+        return f"torch.as_tensor({series}).unfold(0, {width}, 1)[:{scope.segment(self.rounds)}]"
+
+
+def _unwrapped(part: ast.expr) -> ast.expr:
+    """Return what is made a tensor or an array: `x[i:i + n]` of `torch.tensor(x[i:i + n])`."""
+    match part:
+        case ast.Call(func=function, args=[inner]) if last_name(function) in _WRAPPERS:
+            return inner
+    return part
+
 
 def windows(node: ast.For | ast.Call, scope: Scope) -> list[Windows]:
     """Return the windows that a loop or a list goes through one step at a time."""
@@ -34,7 +50,7 @@ def windows(node: ast.For | ast.Call, scope: Scope) -> list[Windows]:
         case ast.Call(
             args=[ast.ListComp(elt=part, generators=[ast.comprehension(ast.Name(id=at), steps, ifs=[])]), *_]
         ):
-            parts = [part]
+            parts = [_unwrapped(part)]
         case _:
             return []
     match steps:

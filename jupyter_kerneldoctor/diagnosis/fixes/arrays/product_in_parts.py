@@ -2,7 +2,10 @@ import ast
 
 from ...calls import nodes_at
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
+from ...frameworks.gradients import goes_backward
 from ...place import grew_in
+
+_PRODUCTS = ("numpy.dot", "numpy.matmul", "torch.mm", "torch.matmul")
 
 _SPARSE = "import scipy.sparse as sp\nA = sp.load_npz('links.npz')"
 _ROWS = (
@@ -11,6 +14,10 @@ _ROWS = (
     "from sklearn.neighbors import NearestNeighbors\n\n"
     "near = NearestNeighbors(n_neighbors=10, metric='cosine').fit({x})  # or the ten nearest of each, in chunks\n"
     "distances, rows = near.kneighbors({x})"
+)
+_ROWS_OF_TENSORS = (
+    "for at in range(0, {x}.shape[0], 1000):\n    part = {x}[at : at + 1000] @ {x}.T  # some rows against all\n"
+    "    best = part.argmax(1)  # keep only what you need: of tensors part.topk(10, dim=1) has the ten nearest of each"
 )
 _STEPS = (
     "row = {x}[[node]]  # one node, or some hundred of them\nfor step in range(steps):\n"
@@ -37,18 +44,21 @@ class ProductInParts(Fix):
     FIRES = [
         Case(_SPARSE, "S = A.dot(A.T)", line=1, says=("part = A[at : at + 1000] @ A.T",)),
         Case(_SPARSE, "reach = A @ A @ A", line=1, says=("row = row @ A", "stays as small as its rows")),
+        Case("import torch\nA = load()", "S = A @ A.T", line=1, says=("part.topk(10, dim=1)",)),
+        Case("import torch\nA = load()", "S = torch.mm(A, A.t())", line=1, says=("@ A.T",)),
         Case("import numpy as np\nA = load()", "P = np.linalg.matrix_power(A, 9)", line=1, says=("row = A[[node]]",)),
     ]
     SILENT = [
         Case(_SPARSE, "y = A @ x", line=1),
         Case(_SPARSE, "G = A.T @ A", line=1),  # a number for each pair of columns, mostly few
         Case(_SPARSE, "S = A @ A.T\nbig = [0] * 10**10", line=2),
-        Case("import torch\nA = load()", "S = A @ A.T", line=1),
+        Case("import torch\nA = load()", "S = A @ A.T\nS.mean().backward()", line=1),  # all of it is learned from
     ]
 
     def propose(self, death: Death) -> Proposals:
-        if any(map(death.code.imports, ("torch", "tensorflow", "jax"))):
+        if any(map(death.code.imports, ("tensorflow", "jax"))) or goes_backward(death.code):
             return
+        of_torch = death.code.imports("torch")
         for node, scope in (*nodes_at(death, ast.BinOp), *nodes_at(death, ast.Call)):
             found = _product(node, scope, death)
             if found is not None and grew_in(death, node, scope) is True:
@@ -57,7 +67,8 @@ class ProductInParts(Fix):
                 why = f"{quote(scope.segment(node))} {fuller}has a number for each pair of "
                 why += "nodes." if is_power else "rows."
                 title = "Multiply a vector, not the matrix by itself, or some rows at a time" if is_power else None
-                yield Proposal((), why, death.memory.missing_bytes, title, (_STEPS if is_power else _ROWS).format(x=of))
+                rows = _ROWS_OF_TENSORS if of_torch else _ROWS
+                yield Proposal((), why, death.memory.missing_bytes, title, (_STEPS if is_power else rows).format(x=of))
                 return
 
 
@@ -68,6 +79,8 @@ def _product(node: ast.expr, scope: Scope, death: Death) -> tuple[str, bool] | N
             pass
         case ast.Call(func=ast.Attribute(attr="dot", value=left), args=[right]):
             pass
+        case ast.Call(args=[left, right]) if death.code.qualified(node.func, scope) in _PRODUCTS:
+            pass
         case ast.Call(args=[matrix, _]) if death.code.qualified(node.func, scope) == "numpy.linalg.matrix_power":
             return scope.segment(matrix), True
         case _:
@@ -77,4 +90,4 @@ def _product(node: ast.expr, scope: Scope, death: Death) -> tuple[str, bool] | N
     one, other = scope.segment(left), scope.segment(right)
     if one == other:
         return one, True
-    return (one, False) if f"{one}.T" == other else None
+    return (one, False) if other in (f"{one}.T", f"{one}.t()", f"{one}.mT", f"{one}.transpose(0, 1)") else None

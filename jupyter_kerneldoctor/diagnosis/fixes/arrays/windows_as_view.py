@@ -95,6 +95,11 @@ class WindowsAsView(Fix):
             says=("torch.as_tensor(t[i : i + 60])",),
         ),
         Case(
+            "import torch",
+            "W = torch.stack([torch.tensor(t[i : i + 60]) for i in range(len(t) - 60)])",
+            says=("torch.as_tensor(t).unfold(0, 60, 1)[:len(t) - 60]", "torch.as_tensor(t[i : i + 60])"),
+        ),
+        Case(
             "import numpy as np",
             "W = np.stack([t[i + 1 : i + 1 + 60] for i in range(n)])",
             says=("sliding_window_view(t[1:], 60)[:n]", "axis=0"),
@@ -161,6 +166,9 @@ def _as_views(node: ast.For | ast.Call, found: list[Windows], scope: Scope, deat
         store, made = put_into(node, one, scope, death.code)
         if made is None or made.name not in _MAKERS + _STACKERS:
             continue
+        if made.name.startswith("torch."):
+            yield _of_tensors(one, scope, death)
+            continue
         module = scope.segment(made.node.func).rpartition(".")[0]
         view = f"{module or 'np'}.lib.stride_tricks.{one.text(scope)}"
         edits: Changes = ()
@@ -178,6 +186,17 @@ def _as_views(node: ast.For | ast.Call, found: list[Windows], scope: Scope, deat
         yield Proposal(edits, why, missing, snippet=snippet, leaves=missing if is_copied else None)
     if isinstance(node, ast.For) and len(gone) == len(node.body):
         yield Proposal(remove(scope, node))
+
+
+def _of_tensors(found: Windows, scope: Scope, death: Death) -> Proposal:
+    """Say how windows that are stacked to a tensor are taken as a view, or when a loader asks for them."""
+    series, width = scope.segment(found.part.value), " + ".join(map(scope.segment, found.width))
+    why = f"{quote(scope.segment(found.part))} is copied for each step: each value is there as often as a window is "
+    why += "long. A view of the windows takes no memory; it may only be read."
+    view = f"windows = {found.of_tensor(scope)}  # a view: no copy; of more columns: .transpose(1, 2)"
+    snippet = f"{view}\n\n{_BY_BATCH['torch'].format(series=series, width=width)}"
+    title = "Take the windows as a view, no copies: unfold"
+    return Proposal((), why, death.memory.missing_bytes, title, snippet)
 
 
 def _has_one_axis(series: Value | None) -> bool:

@@ -30,6 +30,15 @@ _PIECE = (
 )
 
 
+_CROPPED = "Train on a random crop of each picture or volume, and work activations out again: checkpoint"
+_WITH_CHECKPOINT = "With `checkpoint`, a block keeps only what goes into it."
+_CROP = (
+    "at = [torch.randint(max(1, n - {side}), ()).item() for n in {rows}.shape[-{axes}:]]  # another one in each step\n"
+    "crop = (..., *(slice(i, i + {side}) for i in at))\n"
+    "out = {network}({rows}[crop])  # and the targets: y[crop]; convolutions take any size"
+)
+
+
 class ActivationsInParts(Fix):
     """Let a training step keep less: some rows at a time, or `checkpoint`.
 
@@ -80,6 +89,13 @@ class ActivationsInParts(Fix):
             growth="jump",
             says=("x[..., start : start + length]",),
         ),
+        Case(  # volumes, one in each batch
+            "import torch\nfrom torch.utils.data import DataLoader\nnet = torch.nn.Conv3d(1, 64, 3)",
+            "for x, y in DataLoader(scans):\n    loss = crit(net(x), y)\n    loss.backward()",
+            growth="jump",
+            line=2,
+            says=("for n in x.shape[-3:]", "out = net(x[crop])", "one sample already"),
+        ),
         Case(  # all rays of a picture
             _NET,
             "loss = render(net(encode(x))).mean()\nloss.backward()",
@@ -116,14 +132,12 @@ class ActivationsInParts(Fix):
         ):
             return
         found = network_call_at(death)
-        if found is not None and not (hides_gradients(code) or found[0] in sources_of_gradients(code)):
-            return  # it evaluates
-        if found is not None and found[0] in calls_of_untrained(code):
-            return
         if found is None and grew_elsewhere(death):
             return
         if found is None and death.user_frames and any(death.was_running(*one) for one in trains):
             return  # in the backward pass itself: it may be the parameters that are large
+        if found is not None and _evaluates(found[0], code):
+            return
         is_whole = found is None or _depend_on_each_other(*found, Tensors(code))
         given = None if found is None or is_whole or _is_one(death, *found) else _rows(*found)
         given = None if given is not None and _is_optimised(given, death) else given
@@ -134,6 +148,10 @@ class ActivationsInParts(Fix):
         if found is not None and given is not None:
             call, scope = found
             network, title = scope.segment(call.func), self.title
+            if cut := _crop(given, network, code):
+                why += f"{quote(given)} is one sample already, as the loader gives it. {_WITH_CHECKPOINT}"
+                yield Proposal((), why, missing * 6 // 10, _CROPPED, f"{cut}\n\n{snippet}")
+                return
             why += f"Take some rows of {quote(given)} through {quote(network)} at a time; gradients add up. "
             batch = find_batch_size(code)
             rows = 16 if batch is None else max(1, min(16, batch.value // 8))
@@ -147,8 +165,26 @@ class ActivationsInParts(Fix):
         elif (told := _otherwise(death, None if is_whole else found)) is not None:
             title, more, snippet = told
             why += more
-        why += "With `checkpoint`, a block keeps only what goes into it."
+        why += _WITH_CHECKPOINT
         yield Proposal((), why, missing * 6 // 10, title, snippet)
+
+
+def _evaluates(call: ast.Call, code: Notebook) -> bool:
+    """Whether nothing is learned from a call of a network: no backward pass needs it, or it is not trained."""
+    is_needed = hides_gradients(code) or call in sources_of_gradients(code)
+    return not is_needed or call in calls_of_untrained(code)
+
+
+def _crop(given: str, network: str, code: Notebook) -> str:
+    """Return how a step learns from a part of a picture or volume; "" where batches are larger, or parts are no use."""
+    loaders = list(code.calls("torch.utils.data.DataLoader"))
+    sizes = [one.argument("batch_size", 1) for one in loaders]
+    are_single = bool(loaders) and all(one is None or getattr(one, "value", 0) == 1 for one in sizes)
+    axes = next((n for n in (3, 2) if any(code.calls(f"torch.nn.Conv{n}d"))), 0)
+    if not (are_single and axes) or any(map(code.has_words, ("Linear", "flatten", "Flatten"))):
+        return ""
+    side = 64 if axes == 3 else 256
+    return _CROP.format(rows=given, network=network, axes=axes, side=side)
 
 
 def _otherwise(death: Death, found: tuple[ast.Call, Scope] | None) -> tuple[str, str, str] | None:

@@ -1,12 +1,13 @@
 import ast
 import re
 
+from ...calls import network_call_at
 from ...code.notebook import Notebook
 from ...code.origins import Origins, all_origins
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.evaluation import is_made_tensor, whole_calls
-from ...frameworks.gradients import without_gradients
+from ...frameworks.gradients import hides_gradients, sources_of_gradients, without_gradients
 from ...frameworks.training_step import normalises_batches
 from ...place import grew_in
 from ...sizing import choose
@@ -14,6 +15,7 @@ from ._parts_of_rows import parts_of_rows
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nX = torch.rand(10_000, 9)\n"
 _USUAL, _LARGEST = 64, 256
+_FOR_THE_WHOLE = ("Linear", "flatten", "Flatten", "torchvision")  # what gives one answer for a picture, as it seems
 _OF_IMAGES = 8
 """What a convolution gives for one row may be as large as for many rows of numbers."""
 
@@ -103,6 +105,12 @@ class BatchedInference(Fix):
             growth="jump",
             says=("net(encode(part)) for part in rays.split(64)",),
         ),
+        Case(
+            "import torch\nnet = torch.nn.Conv3d(1, 9, 3)",
+            "with torch.no_grad():\n    y = net(scan[None, None])",
+            line=2,
+            says=("net(scan[None, None][:, :, low:start + step + margin])", "a sliding window"),
+        ),
     ]
     SILENT = [
         # the rows depend on each other: the first dimension is time, or the network compares them
@@ -128,7 +136,7 @@ class BatchedInference(Fix):
     def propose(self, death: Death) -> Proposals:
         if not death.memory.grew_here or death.growth.is_steady:
             return
-        found = list(_whole(death))
+        found = list(_one_sample(death)) or list(_whole(death))
         yield from found or parts_of_rows(death)
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the parts are there
@@ -178,6 +186,18 @@ def _whole(death: Death) -> Proposals:
         )
         why += _cautions(code, None if rows is not None else part)
         yield Proposal(() if snippet else edits, why, death.memory.missing_bytes, title, snippet)
+
+
+def _one_sample(death: Death) -> Proposals:
+    """Yield how to take one image or volume through a network that is given it as it is called: `net(scan[None])`."""
+    found = None if hides_gradients(death.code) else network_call_at(death)
+    if found is None or found[0] in sources_of_gradients(death.code):
+        return
+    if death.growth.goes_on and Origins(death.code).is_repeated(*found):
+        return
+    call, scope = found
+    if call.args and _adds_first_dimension(call.args[0]) and not any(map(death.code.has_words, _FOR_THE_WHOLE)):
+        yield from _in_pieces(call, call.args[0], scope, death)
 
 
 def _cautions(code: Notebook, guessed: int | None) -> str:
