@@ -17,7 +17,7 @@ _FIELDS = (
     *("neighbours", "pairs", "generation", "scores", "layers", "forecasts", "alignment", "all_at_once", "wide_tables"),
     *("sparse_columns", "pictures", "arrays", "numerics", "row_objects", "tables", "texts", "engines", "files"),
     *("pages", "matrices", "graphs", "drawings", "long_texts", "exact_numbers", "sciences", "statistics", "models"),
-    *("networks", "wide_layers", "agents", "learning", "tensors", "training"),
+    *("batches", "networks", "wide_layers", "agents", "learning", "tensors", "training"),
 )
 """The files, in the order in which they are asked."""
 

@@ -12,6 +12,7 @@ from ..frameworks.trainers import EVALUATIONS, TRAINERS
 from .conditions import both, is_made_by, made_by
 from .way import LesserWay, called_object
 
+_MANY_ROWS = 20_000  # of a batch, where a thousand is usual
 _SOME_POINT = {"point": "params", "given": "p, *data"}
 
 
@@ -34,9 +35,11 @@ def _of_layers(call: Call, death: Death) -> bool:
 
 
 def _in_one_batch(call: Call, death: Death) -> bool:
-    """Whether a data set of Hugging Face is mapped as a whole: `batch_size=None`."""
+    """Whether a data set of Hugging Face is mapped as a whole, or nearly: `batch_size=None`, `batch_size=100_000`."""
     given = call.argument("batch_size")
-    return death.code.imports("datasets") and isinstance(given, ast.Constant) and given.value in (None, -1)
+    is_whole = isinstance(given, ast.Constant) and given.value in (None, -1)
+    is_large = given is not None and (death.values.number(given, call.scope) or 0) >= _MANY_ROWS
+    return death.code.imports("datasets") and (is_whole or is_large)
 
 
 def _of_a_data_set(call: Call, death: Death) -> bool:
@@ -183,11 +186,14 @@ WAYS = (
     LesserWay(
         (".map",),
         "Map a thousand rows at a time: batch_size=1000",
-        "takes all rows as one batch, with what the function makes of them.",
+        "takes very many rows as one batch, with what the function makes of them.",
         "ds = {owner}.map({a0}, batched=True, batch_size=1000)  # what it gives is written to a file as it comes\n"
         "collate = DataCollatorWithPadding(tokenizer)  # and pads each batch, in place of padding='max_length'",
         Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(encode, batched=True, batch_size=None)"),
         _in_one_batch,
+        silent=(
+            Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(f, batched=True, batch_size=2000)"),
+        ),
     ),
     LesserWay(
         (".to_pandas", ".to_dict", ".to_list"),
