@@ -85,6 +85,22 @@ def _repeats_a_pass(call: Call, death: Death) -> bool | Mapping[str, str]:
     return False
 
 
+def _copies_an_array(call: Call, death: Death) -> bool:
+    """Whether a tensor is made of an array of NumPy, which stays: `torch.tensor(X)`."""
+    given = call.node.args[0] if call.node.args else None
+    if not isinstance(given, ast.Name | ast.Attribute):
+        return False
+    value, names = death.values.of(given, call.scope), list(made_by(given, call, death))
+    is_array = value is not None and value.type in ("numpy.ndarray", "ndarray")
+    return is_array or any(one.startswith("numpy.") or one.endswith((".to_numpy", ".astype")) for one in names[:1])
+
+
+def _is_of_classes(call: Call, death: Death) -> bool:
+    """Whether all classes are made rows of ones and zeros, outside of a network, with a loss that takes numbers."""
+    loss = death.code.has_text("cross_entropy") or death.code.has_text("CrossEntropyLoss")
+    return bool(loss) and call.scope.function not in ("forward", "__getitem__")
+
+
 def _samples_many(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether a distribution of PyTorch is asked for many samples: `.sample((100_000,))`."""
     given = call.argument("sample_shape", 0)
@@ -177,6 +193,36 @@ WAYS = (
             says=("DataLoader(ds, batch_size=64)",),
         ),
         _of_a_data_set,
+    ),
+    LesserWay(
+        ("torch.tensor", "torch.Tensor", "torch.FloatTensor"),
+        "Share the array's memory: torch.from_numpy",
+        "copies all rows, and the array stays beside them.",
+        "x = torch.from_numpy({a0})  # no copy: what is written into one is in the other\n"
+        "part = x[rows].float()  # another type only for the rows of a batch: in __getitem__ or in the loop",
+        Case(
+            "import numpy as np, torch\nX = np.load('x.npy')",
+            "t = torch.tensor(X, dtype=torch.float32)",
+            growth="jump",
+            says=("torch.from_numpy(X)",),
+        ),
+        _copies_an_array,
+        silent=("t = torch.tensor(rows)", "t = torch.from_numpy(X)"),
+    ),
+    LesserWay(
+        ("torch.nn.functional.one_hot",),
+        "Keep the numbers of the classes: cross_entropy takes them as they are",
+        "makes a number of eight bytes for each row and each class, nearly all of them zero.",
+        "loss = torch.nn.functional.cross_entropy(out, labels)  # labels: the number of each row's class\n\n"
+        "part = {function}(labels[rows], n).float()  # or of the rows of a batch, where a loss needs ones and zeros",
+        Case(
+            "import torch\nimport torch.nn.functional as F\ncrit = torch.nn.CrossEntropyLoss()",
+            "y = F.one_hot(labels, 50_000)",
+            growth="jump",
+            says=("F.one_hot(labels[rows], n)",),
+        ),
+        _is_of_classes,
+        silent=(Case("import torch\nimport torch.nn.functional as F", "y = F.one_hot(labels, 50_000)", growth="jump"),),
     ),
     LesserWay(
         (".sample", ".rsample"),

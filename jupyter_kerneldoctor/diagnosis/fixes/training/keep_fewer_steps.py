@@ -3,6 +3,7 @@ import re
 
 from jupyter_kerneldoctor.recording.events import NamedObject
 
+from ...code.literals import number
 from ...code.stores import stores
 from ...edits import EditRefusedError, wrap
 from ...examples import MIB
@@ -51,6 +52,11 @@ class KeepFewerSteps(Fix):
             _NET,
             "for epoch in range(9):\n    kept, n = [], 0\n    for x in xs:\n        h = net(x)\n"
             "        h.mean().backward()\n        kept.append(h.detach())",
+            says=("kept.append(h.detach().mean().item())",),
+        ),
+        Case(  # nine rounds have no hundredth
+            _NET + "kept = []",
+            "for epoch in range(9):\n    h = net(X)\n    h.mean().backward()\n    kept.append(h.detach())",
             says=("kept.append(h.detach().mean().item())",),
         ),
         Case(
@@ -128,7 +134,9 @@ def _condition(kept: Kept) -> str:
         if is_bound_anew(kept.container, loop, None, kept.scope):
             break  # the counter of what is around: one round of that fills it
         match loop:
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=[_] | [_, _])):
+            case ast.For(
+                target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=[last] | [_, last])
+            ) if (number(last) or _EVERY) >= _EVERY:
                 return f"if {name} % {_EVERY} == 0:"
             case ast.For(target=ast.Tuple(elts=[ast.Name(id=name), _]), iter=ast.Call(func=ast.Name(id="enumerate"))):
                 return f"if {name} % {_EVERY} == 0:"
