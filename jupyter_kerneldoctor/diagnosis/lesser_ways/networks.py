@@ -14,6 +14,7 @@ from .conditions import made_by
 from .way import LesserWay
 
 _LAYERS = ("torch.nn", "keras.layers", "tensorflow.keras.layers")
+_MANY_ROWS = 500_000  # of an embedding: no vocabulary of words is so large
 _PER_ID = (
     "known, row = np.unique(ids, return_inverse=True)  # row: 0, 1, 2, ... for the ids that occur\n"
     "# Embedding(len(known), dim), and row in place of ids; in Keras also layers.IntegerLookup or layers.Hashing"
@@ -49,6 +50,20 @@ def _embeds_much(call: Call, death: Death) -> bool:
     return False
 
 
+def _has_many_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name the number of rows of the largest embedding, where its weights are a good part of what the cell took."""
+    found = []
+    for one in death.code.calls(*(f"{package}.Embedding" for package in _LAYERS)):
+        words = ("num_embeddings", "embedding_dim") if one.name.startswith("torch.") else ("input_dim", "output_dim")
+        rows, width = (death.values.number(one.argument(word, at), one.scope) or 0 for at, word in enumerate(words))
+        found.append((4 * rows * width, int(rows), int(width)))
+    takes, rows, width = max(found, default=(0, 0, 0))
+    is_other = call.name in (".step", ".backward") and bool(call.node.args)
+    if is_other or takes < max(1, (death.memory.missing_bytes or 0) // 4) or rows < _MANY_ROWS:
+        return False
+    return {"rows": f"{rows:_}", "width": str(width), "few": str(max(8, width // 4))}
+
+
 def _in_network(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     return call.scope.function in ("forward", "call", "__call__")
 
@@ -57,6 +72,14 @@ def _of_all_pairs(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Name two tensors each row of which meets each row of the other: `x.unsqueeze(1) - y.unsqueeze(0)`."""
     for node in call.scope.inside(call.statement) if death.code.imports("torch") else ():
         match node:
+            case ast.BinOp(
+                left=ast.Subscript(value=left, slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None), *_])),
+                right=ast.Subscript(
+                    value=right,
+                    slice=ast.Constant(value=None) | ast.Tuple(elts=[ast.Constant(value=None), ast.Slice(), *_]),
+                ),
+            ):
+                return {"left": call.scope.segment(left), "right": call.scope.segment(right)}
             case ast.BinOp(
                 left=ast.Call(func=ast.Attribute(attr="unsqueeze", value=left), args=[ast.Constant(value=one)]),
                 right=ast.Call(func=ast.Attribute(attr="unsqueeze", value=right), args=[ast.Constant(value=other)]),
@@ -146,6 +169,20 @@ WAYS = (
         silent=(Case("import torch\nx = torch.rand(9, 9)", "d = x.unsqueeze(0) - 1", growth="jump"),),
     ),
     LesserWay(
+        (".pow",),
+        "Take the distances without all differences: torch.cdist, a block at a time",
+        "is of all differences of all pairs of rows, a number for each of their columns.",
+        "squares = torch.cdist({left}, {right}) ** 2  # one number for each pair",
+        Case(
+            "import torch",
+            "def mmd(x, y):\n    return torch.exp(-(x[:, None] - y[None]).pow(2).sum(-1)).mean()\nloss = mmd(a, b)",
+            growth="jump",
+            says=("torch.cdist(x, y)",),
+        ),
+        _of_all_pairs,
+        silent=(Case("import torch", "d = (x[:, None] - m).pow(2).sum(-1)", growth="jump"),),
+    ),
+    LesserWay(
         (".fit", ".step", ".backward", *(f"{package}.Embedding" for package in _LAYERS), ".()"),
         "Number the ids that occur, and give the embedding a row for each of these",
         "trains an embedding with a row for each number up to the largest id, and the optimizer keeps more for each.",
@@ -167,6 +204,25 @@ WAYS = (
             "loss = net(emb(x)).sum()\nloss.backward()",
         ),
         _embeds_much,
+    ),
+    LesserWay(
+        (".fit", ".step", ".backward", *(f"{package}.Embedding" for package in _LAYERS)),
+        "Give the embedding fewer and shorter rows: ids in buckets",
+        "needs the weights of an embedding of very many rows; training keeps their gradients, Adam two more of each.",
+        "ids = ids % 100_000  # buckets: some ids share a row; keras.layers.Hashing(100_000) takes texts, too\n"
+        "Embedding(100_000, {few})  # in place of {rows} rows of {width}",
+        Case(
+            "import keras\nfrom keras import layers\nnet = keras.Sequential([layers.Embedding(5_000_000, 128)])",
+            "net.fit(X, y)",
+            says=("Embedding(100_000, 32)  # in place of 5_000_000 rows of 128",),
+        ),
+        _has_many_rows,
+        silent=(
+            Case(
+                "import keras\nfrom keras import layers\nnet = keras.Sequential([layers.Embedding(50_000, 128)])",
+                "net.fit(X, y)",
+            ),
+        ),
     ),
     LesserWay(
         ("torch.nn.functional.one_hot", "tensorflow.one_hot", "jax.nn.one_hot"),

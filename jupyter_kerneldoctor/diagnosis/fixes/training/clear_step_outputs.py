@@ -21,6 +21,7 @@ _LIT = (
     "        self.seen.append(self.net(batch))\n    def on_validation_epoch_end(self):\n"
     "        self.log('mean', torch.cat(self.seen).mean())"
 )
+_END = "def {}(self):  # a method of the LightningModule: it runs when the epoch is over\n    {}.clear()"
 _REST = "\nnet = Lit()"
 _FIT = "lit = Lit()\nL.Trainer(max_epochs={}).fit(lit, train, val)"
 
@@ -46,6 +47,11 @@ class ClearStepOutputs(Fix):
             _FIT.format(20),
             becomes={1: f"{_LIT}\n        self.seen.clear(){_REST}"},
             says=("self.seen",),
+        ),
+        Case(  # nothing runs at the end of an epoch yet
+            _LIT.split("    def on_val", maxsplit=1)[0] + _REST,
+            _FIT.format(20),
+            says=("def on_validation_epoch_end(self):", "    self.seen.clear()"),
         ),
         *(  # it is read behind the end of the validation
             Case(f"{_LIT}{more}{_REST}", f"{_FIT.format(20)}{then}", line=2, says=("Other code reads it",))
@@ -74,6 +80,9 @@ class ClearStepOutputs(Fix):
             methods = [one for one in code.scopes(scope.cell) if one.owner == scope.owner]
             ends = [one for one in methods if one.function == end]
             kept = {name for value, name in outliving(scope) if not is_small(value, scope, tensors)}
+            for name in sorted(kept) if not ends else ():
+                if not _is_emptied(name, methods) and scope.function != "training_step":
+                    yield Proposal((), _why(scope, name, death), memory.ramp_bytes, snippet=_END.format(end, name))
             for name in sorted(kept) if ends else ():
                 last = ends[0].node.body[-1] if isinstance(ends[0].node, ast.FunctionDef) else None
                 if last is None or isinstance(last, ast.Return) or _is_emptied(name, methods):
@@ -83,16 +92,20 @@ class ClearStepOutputs(Fix):
                 is_read = any(
                     last_name(use) == word for one in others if one.function != "__init__" for use in one.names
                 )
-                why = (
-                    f"{quote(scope.function)} puts something into {quote(name)} in each step, and nothing empties it: "
-                    f"that accounts for {share_of(memory.ramp_bytes, memory.missing_bytes or 0)} that the cell took, "
-                    "and grows with the epochs, not with the batch."
-                )
+                why = _why(scope, name, death)
                 edits, snippet = insert_after(ends[0], last, f"{name}.clear()"), None
                 if is_read:
                     why += " Other code reads it: empty it behind the last that does."
                     edits, snippet = (), f"{name}.clear()  # when nothing reads it any more, or on_train_epoch_start"
                 yield Proposal(edits, why, memory.ramp_bytes, snippet=snippet)
+
+
+def _why(scope: Scope, name: str, death: Death) -> str:
+    share = share_of(death.memory.ramp_bytes, death.memory.missing_bytes or 0)
+    return (
+        f"{quote(scope.function)} puts something into {quote(name)} in each step, and nothing empties it: "
+        f"that accounts for {share} that the cell took, and grows with the epochs, not with the batch."
+    )
 
 
 def _is_emptied(name: str, methods: list[Scope]) -> bool:
