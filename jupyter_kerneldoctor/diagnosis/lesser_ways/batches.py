@@ -10,11 +10,12 @@ from ..code.origins import all_origins
 from ..code.trees import walk
 from ..death import Death
 from ..frameworks.gradients import goes_backward
-from .conditions import is_gathered, is_written, made_by
+from .conditions import is_gathered, is_made_by, is_written, made_by
 from .way import LesserWay, called_object
 
 _LOADER = "torch.utils.data.DataLoader"
 _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
+LIGHTNING = tuple(f"{package}.Trainer" for package in ("lightning", "lightning.pytorch", "pytorch_lightning"))
 _MANY = 2000  # rows in a batch: no usual one has so many
 _EDGES = ("edge_index", "adj_t")
 _KERAS = "import keras\n"
@@ -108,6 +109,22 @@ def _tokenizes_all(call: Call, death: Death) -> bool | Mapping[str, str]:
         match node:
             case ast.ListComp(generators=[one]) if any(part is call.node for part in walk(node)):
                 return {"texts": call.scope.segment(one.iter)}
+    return False
+
+
+def _returns_outputs(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name what a step of Lightning returns beside its loss, all of which is kept for `validation_epoch_end`."""
+    if not is_made_by(*LIGHTNING)(call, death):
+        return False
+    for scope in (one for one in death.code.running.functions if one.function.endswith("_step")):
+        end = f"{scope.function.removesuffix('_step')}_epoch_end"
+        if not any(one.function == end for one in death.code.scopes(scope.cell)):
+            continue
+        for node in scope.nodes:
+            keys = node.value.keys if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict) else []
+            kept = [one.value for one in keys if isinstance(one, ast.Constant) and "loss" not in str(one.value)]
+            if kept:
+                return {"step": scope.function, "kept": str(kept[0])}
     return False
 
 
@@ -237,6 +254,31 @@ WAYS = (
         ),
         _tokenizes_all,
         silent=("ids = tok(mail)['input_ids']",),
+    ),
+    LesserWay(
+        (".fit", ".validate", ".test"),
+        "Count in each step, and return no outputs: torchmetrics",
+        "keeps all that a step returns, until the epoch is over.",
+        "# in {step}, in place of returning '{kept}'; self.score: a metric of torchmetrics, made in __init__\n"
+        "self.score.update(out, y)  # of many of them a count for each class is all that is kept\n"
+        "self.log('score', self.score, on_epoch=True)  # no other method is needed then",
+        Case(
+            "import pytorch_lightning as pl\nclass Lit(pl.LightningModule):\n    def validation_step(self, batch, i):\n"
+            "        return {'out': self.net(batch)}\n    def validation_epoch_end(self, outputs): show(outputs)",
+            "trainer = pl.Trainer()\ntrainer.fit(Lit(), data)",
+            line=2,
+            says=("in validation_step, in place of returning 'out'",),
+        ),
+        _returns_outputs,
+        silent=(
+            Case(
+                "import pytorch_lightning as pl\nclass Lit(pl.LightningModule):\n"
+                "    def validation_step(self, batch, i): return {'val_loss': f(batch)}\n"
+                "    def validation_epoch_end(self, outputs): show(outputs)",
+                "trainer = pl.Trainer()\ntrainer.fit(Lit(), data)",
+                line=2,
+            ),
+        ),
     ),
     LesserWay(
         ("torch.diag",),

@@ -9,6 +9,7 @@ from ..code.origins import all_origins
 from ..code.trees import unparse
 from ..death import Death
 from ..frameworks.trainers import EVALUATIONS, TRAINERS
+from .batches import LIGHTNING
 from .conditions import both, is_made_by, made_by
 from .way import LesserWay, called_object
 
@@ -220,7 +221,7 @@ WAYS = (
         "def predict_step(self, batch, batch_idx):\n    return self(batch).argmax(1)  # not a number for each class\n"
         "# or write them: Trainer(callbacks=[writer]), a BasePredictionWriter, with predict(return_predictions=False)",
         Case("import lightning as L\ntrainer = L.Trainer()", "out = trainer.predict(model, loader)"),
-        is_made_by(*(f"{package}.Trainer" for package in ("lightning", "lightning.pytorch", "pytorch_lightning"))),
+        is_made_by(*LIGHTNING),
     ),
     LesserWay(
         (".predict",),

@@ -11,6 +11,7 @@ from ..case import Case
 from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
+from ..code.trees import unparse
 from ..death import Death
 from ..examples.stuck import frame, own_frame, thread
 from .conditions import made_by
@@ -77,9 +78,9 @@ def _takes_all_pixels(call: Call, death: Death) -> bool:
 def _gives_words(call: Call, death: Death) -> bool:
     """Whether a wide layer gives a number for each word of the vocabulary that an embedding has a row for."""
     rows = [one.argument("num_embeddings", 0) for one in death.code.calls("torch.nn.Embedding")]
-    written = {ast.unparse(one) for one in rows if one is not None}
+    written = {unparse(one) for one in rows if one is not None}
     given = call.argument("out_features", 1)
-    return given is not None and ast.unparse(given) in written and _is_wide(call, death)
+    return given is not None and unparse(given) in written and _is_wide(call, death)
 
 
 WAYS = (
