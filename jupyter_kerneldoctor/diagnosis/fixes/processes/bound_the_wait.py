@@ -151,7 +151,7 @@ _WAYS = (
         "fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises BlockingIOError; FileLock(path, timeout=60)",
     ),
     (
-        r"subprocess|os\.system|check_output|Popen|\brun\(|\.communicate\(|\.wait\(",
+        r"subprocess|os\.system|check_output|Popen|(?<![\w.])run\(|\.communicate\(|\.wait\(",
         "Let the program ask nobody, and give it an end",
         "waits for a program that does not end.",
         "subprocess.run(command, stdin=subprocess.DEVNULL, timeout=60)  # raises TimeoutExpired",
@@ -222,6 +222,8 @@ class BoundTheWait(Fix):
             "hand-on-the-error",
             "a-place-for-each-task",
             "wait-without-the-permit",
+            "bring-what-it-waits-for",
+            "wait-for-what-ends",
         }
     )
 

@@ -105,6 +105,14 @@ class LetTheWaitEnd(Fix):
             says="output, errors = p.communicate(text)",
         ),
         _hangs(
+            "p = Popen(['sort'], stdin=PIPE)\np.stdin.write(text)\np.wait()",
+            line=3,
+            inner=IN_RUN,
+            waits_in="do_wait",
+            processes=[child_state(900, forked=False, name="sort", waits_in="pipe_read")],
+            says="The program waits for more input",
+        ),
+        _hangs(
             "r = pool.map(f, xs)",
             inner=IN_MAP,
             processes=[child_state(900, waits_in=_FUTEX)],
@@ -176,14 +184,8 @@ def _of_stacks(still: StuckCell) -> _Order | None:
     if (asked := re.search(r"run_coroutine_threadsafe\((.{1,200}),[^,]{1,99}\)\.result\(", code)) is not None:
         why = f"{line} blocks the thread of the very event loop that it waits for. `await` lets the loop go on."
         return _Order("Await the coroutine in place of waiting for its result", why, f"result = await {asked[1]}")
-    if still.main.kind == "pipe" and still.held_up_by_pipes and "stdin" in _texts(still):
-        process = next(iter(re.findall(r"(?<![\w.])([\w.]+)\.stdin\.write\(", code + _texts(still))), "process")
-        why = (
-            f"A pipe holds 64 KiB. At {line} the kernel waits for the program, and the program waits until its output "
-            "is read. `communicate` writes and reads at the same time."
-        )
-        snippet = f"output, errors = {process}.communicate(text)  # all input at once; no write(), no read()"
-        return _Order("Write and read at the same time: communicate", why, snippet)
+    if still.main.kind in ("pipe", "child") and still.held_up_by_pipes and "stdin" in _texts(still):
+        return _of_input(still, code, line)
     asked, failed = re.search(r"(?<![\w.])([\w.]+)\.get\(", code), failed_workers(still)
     if asked is not None and failed and all(one.exit_code == 1 for one in failed):
         why = f"A process has ended with an error before it put anything into the queue, and {line} waits for that."
@@ -218,6 +220,22 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         snippet += "with first, second:\n    ..."
         return _Order("Take the locks in the same order everywhere", why, snippet)
     return None
+
+
+def _of_input(still: StuckCell, code: str, line: str) -> _Order:
+    """Tell of a program whose input nobody ends, or that waits until its output is read."""
+    process = next(iter(re.findall(r"(?<![\w.])([\w.]+)\.(?:stdin|stdout|wait)\b", code + _texts(still))), "process")
+    snippet = f"output, errors = {process}.communicate(text)  # all input at once; no write(), no read()"
+    if still.main.writes_to_a_pipe or all(one.waiting.writes_to_a_pipe for one in still.held_up_by_pipes):
+        why = (
+            f"A pipe holds 64 KiB. At {line} the kernel waits for the program, and the program waits until its output "
+        )
+        why += "is read. `communicate` writes and reads at the same time."
+        return _Order("Write and read at the same time: communicate", why, snippet)
+    why = f"The program waits for more input, and {line} waits for the program. What was written may still lie in "
+    why += "Python's buffer, and the input has no end before it is closed. `communicate` writes, closes and reads."
+    snippet += f"\n\n{process}.stdin.flush()  # or, to go on asking it: after each write, which ends with a newline"
+    return _Order("Flush and close the program's input, or use communicate", why, snippet)
 
 
 def _of_both(still: StuckCell) -> _Order | None:
