@@ -136,6 +136,19 @@ class BusyCell:
         lasted_s = self.within_s(cell, loop.lineno, loop.end_lineno or loop.lineno)
         return int(rounds / took_s * lasted_s) if counted > 1 else 0
 
+    def glances_outside(self, cell: Cell, loop: ast.While, first: int, last: int) -> int:
+        """Return how many glances saw it in a loop, and 0 where one of them saw it in some lines of that."""
+        seen = 0
+        for look in self.looks:
+            frames = [one for one in reversed(look.threads[0].frames) if is_cell_file(one.file)]
+            places = [(at, one.line or 0, user_line(cell, one) or 0) for at, one in enumerate(frames)]
+            for at, raw, line in [one for one in places if holds(loop, one[2])][-1:]:
+                lines = [one[at] - raw + line for one in look.glances if len(one) > at]
+                if any(first <= one <= last for one in lines):
+                    return 0
+                seen += len(lines)
+        return seen
+
     @property
     def asks_s(self) -> float | None:
         """For how long the program of a `!` line has waited for an answer, which nobody can type."""

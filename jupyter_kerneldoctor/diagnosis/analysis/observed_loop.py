@@ -19,6 +19,8 @@ from .user_frames import UserFrame
 _GREW_BYTES = 4 << 20
 _WALKED_BYTES = 20 << 20
 """What the objects take at least that a loop goes through in a second: half a million, where it has half a core."""
+_GLANCES = 30
+"""So many into a short loop would have met a step that is still taken."""
 _FAILURES = 2
 """So many looks that saw the error being handled are as many errors: seconds lie between them."""
 
@@ -60,6 +62,10 @@ def _has_gone_round(busy: BusyCell, loop: EndlessLoop, frames: Sequence[UserFram
     rounds, least = busy.rounds_within(cell, loop.node), loop.of_values.least_rounds
     if loop.kind in ("full", "turns", "drifts") and busy.grew_bytes > _GREW_BYTES:
         return False  # it is on its way: something new was drawn again and again
+    if loop.kind == "stalled":
+        assert isinstance(loop.at, ast.If)
+        first, last = loop.at.body[0].lineno, loop.at.end_lineno or loop.at.lineno
+        return busy.glances_outside(cell, loop.node, first, last) >= _GLANCES
     if loop.kind == "circle":
         lasted_s = busy.within_s(cell, loop.node.lineno, loop.last_line)
         is_fast = busy.frames[0] == frames[0].frame  # `node.next` may be a property that works it out

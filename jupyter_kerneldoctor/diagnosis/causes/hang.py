@@ -25,7 +25,7 @@ _LOOPS = ("while not q.qsize():", "for n in range(9):", "while not rows:\n    if
 _MOST_THREADS = 2
 _OF_LOOPS = {
     **dict.fromkeys(("unchanged", "away"), Certainty.STRONG),
-    **dict.fromkeys(("settles", "turns", "drifts"), Certainty.POSSIBLE),
+    **dict.fromkeys(("settles", "turns", "drifts", "near", "errors"), Certainty.POSSIBLE),
 }
 _STEADY = (100 * MIB,) * 3
 _AT_REST: dict[str, Any] = {"children": _WORKERS, "state": "S", "waits_in": "futex_do_wait"}

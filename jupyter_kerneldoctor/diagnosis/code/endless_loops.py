@@ -37,6 +37,7 @@ from .same_pages import same_page
 from .same_rounds import same_rounds
 from .scopes import Loop, Scope
 from .skipped_steps import skipped
+from .stuck_steps import StuckStep, stuck_steps
 from .trees import holds, unparse
 from .value_loops import OfValues, ValueLoop, value_loops
 
@@ -65,6 +66,9 @@ Kind = Literal[
     "retried",
     "items",
     "away",
+    "found",
+    "kept",
+    "swapped",
 ]
 
 
@@ -79,8 +83,8 @@ class EndlessLoop(NamedTuple):
     be equal; `reset`: `i =+ 1`; `polled`: it sleeps until others change something; `file`: until a file is gone;
     `read`: it reads on where there is nothing more; `mistyped`: it asks for the end of the data in another type;
     `page`: for the same page each time; `retried`: it does the same again after an error; `items`: it takes all of
-    items without an end; `away`: each round counts in the wrong direction; `drifts`: `drifting_loops` tells; the others
-    are in `value_loops` and `same_rounds`."""
+    items without an end; `away`: each round counts in the wrong direction; `drifts`: `drifting_loops` tells; `found`,
+    `kept`, `swapped`, `stalled`: `stuck_steps`; the others are in `value_loops` and `same_rounds`."""
     why: str
     at: ast.stmt | ast.expr | None = None
     """What an edit changes; of `retried` the `try`."""
@@ -175,6 +179,9 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
 
 def _of_values(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) -> Iterator[EndlessLoop]:
     """Find what only the rounds tell that were seen: values bring it to its end, or each round is the same."""
+    for step in stuck_steps(code, scope, loop, inner):
+        if step.kind not in ("kept", "stalled") or not _is_changed_elsewhere(code, scope, loop, asked_names(loop.test)):
+            yield EndlessLoop(scope, loop, *step, of_values=_of_looks(step))
     drifts = drift(loop)
     if drifts is not None and not _is_changed_elsewhere(code, scope, loop, frozenset({drifts.name})):
         rounds = None if drifts.is_away else ValueLoop("drifts", drifts.why, 3000, is_cheap=drifts.is_cheap)
@@ -187,6 +194,11 @@ def _of_values(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AS
         rounds = ValueLoop("same", why, 5, may_repeat=True) if same.from_the_second else None
         at, text = thrown_away(scope, inner, same.names) or (None, None)
         yield EndlessLoop(scope, loop, "same", why, at, text, rounds)
+
+
+def _of_looks(step: StuckStep) -> ValueLoop | None:
+    """Return what the looks have to bear out: a step that was taken lately is none that is stuck."""
+    return ValueLoop("stalled", step.why, 3) if step.kind == "stalled" else None
 
 
 def _of_answers(

@@ -83,6 +83,7 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
     ]
     if len(stores) != 1 or any(isinstance(one, ast.Break | ast.Return | ast.Raise | ast.Assert) for one in inner):
         return  # it is rounded, too, or there is another way out
+    yield from _passed(code, scope, loop, inner)
     for one in inner:
         match one:
             case ast.AugAssign(target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=step) if (
@@ -101,6 +102,24 @@ def missed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) 
                     )
                     text = f"{scope.segment(left)} {less} {scope.segment(stop)} {half} {scope.operand(step)} / 2"
                     yield Step("missed", why, loop.test, text)
+
+
+def _passed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:
+    """Find whole steps from one number to another that pass it: from 0 by 3, until it is 10."""
+    assert isinstance(loop.test, ast.Compare)
+    left, stop = loop.test.left, loop.test.comparators[0]
+    for one in inner:
+        match one:
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() | ast.Sub() as op, value=ast.Constant(int(by))):
+                starts, ends = (_numbers(code, scope, side) for side in (left, stop))
+                origins = [*all_origins(left, scope, code), *all_origins(stop, scope, code)]
+                if name != unparse(left) or len(starts) != 1 or len(ends) != 1 or by <= 0 or len(origins) != 1 + 1:
+                    continue
+                way = ends[0] - starts[0] if isinstance(op, ast.Add) else starts[0] - ends[0]
+                if way > 0 and way % by:
+                    less = "<" if isinstance(op, ast.Add) else ">"
+                    why = f"`{name}` goes from {starts[0]} in steps of {by}, and passes {ends[0]}: it is never equal to that"
+                    yield Step("missed", why, loop.test, f"{scope.segment(left)} {less} {scope.segment(stop)}")
 
 
 def reset(loop: ast.While, inner: list[ast.AST]) -> Iterator[Step]:

@@ -7,7 +7,7 @@ from .endless_reads import OPENERS, READS, asked_for_being_empty, opening_calls
 from .loop_changes import called_name
 from .notebook import Notebook
 from .scopes import Loop, Scope
-from .trees import walk
+from .trees import unparse, walk
 
 _BINARY_BY_ITSELF = frozenset({"urlopen", "socket", "create_connection"})
 _COMPRESSED = ("gzip", "bz2", "lzma", "zipfile")
@@ -32,6 +32,8 @@ def mistyped_end(code: Notebook, scope: Scope, loop: Loop) -> MistypedEnd | None
             test=ast.Compare(left=left, ops=[ast.NotEq()], comparators=[ast.Constant(value="" | b"") as mark])
         ):
             parts = [left, *loop.body]
+        case ast.While():
+            return _never_none(code, scope, loop)
         case _:
             return None
     asks = [one.test for part in loop.body for one in walk(part) if isinstance(one, ast.If)]
@@ -44,6 +46,36 @@ def mistyped_end(code: Notebook, scope: Scope, loop: Loop) -> MistypedEnd | None
     what, end = ("bytes", 'b""') if is_binary else ("text", '""')
     told = f"what is read is {what}: at the end of the data it is {end}, which is never equal to {mark.value!r}"
     return MistypedEnd(told, mark, end)
+
+
+def _never_none(code: Notebook, scope: Scope, loop: ast.While) -> MistypedEnd | None:
+    """Return what is wrong with `while line is not None:` and `if line is None: break`, where a file is read."""
+    ways = [one.test for one in loop.body if isinstance(one, ast.If) and isinstance(one.body[-1], ast.Break)]
+    leaves = sum(isinstance(one, ast.Break | ast.Return | ast.Raise) for part in loop.body for one in walk(part))
+    asked = ways if isinstance(loop.test, ast.Constant) else [loop.test]
+    if len(asked) != 1 or leaves != len(ways) or (ways and asked != ways):
+        return None
+    match asked[0]:
+        case ast.Compare(left=ast.Name(id=name), ops=[op], comparators=[ast.Constant(value=None)]):
+            goes_on = isinstance(op, ast.IsNot | ast.NotEq)
+        case _:
+            return None
+    reads = [
+        one.value.func.value
+        for part in loop.body
+        for one in walk(part)
+        if isinstance(one, ast.Assign) and [unparse(target) for target in one.targets] == [name]
+        if isinstance(one.value, ast.Call)
+        and isinstance(one.value.func, ast.Attribute)
+        and one.value.func.attr in READS
+    ]
+    stores = [one for part in loop.body for one in walk(part) if isinstance(one, ast.Name) and one.id == name]
+    is_once = sum(not isinstance(one.ctx, ast.Load) for one in stores) == len(reads) == 1
+    if not is_once or goes_on == bool(ways) or (is_binary := _is_binary(code, scope, reads[0])) is None:
+        return None
+    end = 'b""' if is_binary else '""'
+    why = f"at the end of the data `{name}` is {end}, which is not None, and so on at once in each round"
+    return MistypedEnd(why, asked[0], name if goes_on else f"not {name}")
 
 
 def _is_binary(code: Notebook, scope: Scope, owner: ast.expr) -> bool | None:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from .bit_loops import endless_bits
 from .calls import plain_names
 from .loop_changes import called_name
+from .near_loops import never_near, passes_with_errors
 from .notebook import Notebook
 from .trees import unparse, walk
 
@@ -29,7 +30,9 @@ _BACK = (ast.Sub, ast.Mod, ast.Div, ast.FloorDiv, ast.BitXor, ast.BitAnd, ast.RS
 """What may make a number smaller: without any of these it grows, and comes to an end."""
 
 
-OfValues = Literal["full", "taken", "newton", "settles", "circle", "same", "turns", "drifts", "bits"]
+OfValues = Literal[
+    "full", "taken", "newton", "settles", "circle", "same", "turns", "drifts", "bits", "stalled", "near", "errors"
+]
 
 
 class ValueLoop(NamedTuple):
@@ -50,6 +53,8 @@ def value_loops(code: Notebook, loop: ast.While, inner: list[ast.AST]) -> Iterat
         yield ValueLoop("bits", why, 1000, is_cheap=True, may_repeat=True)
     yield from _circle(loop, inner)
     yield from _turns(loop, inner)
+    if (why := passes_with_errors(loop)) is not None:
+        yield ValueLoop("errors", why, 10_000)
     ways = [one for one in inner if isinstance(one, ast.If) and any(isinstance(part, _LEAVES) for part in walk(one))]
     is_true = isinstance(loop.test, ast.Constant)
     leaves = [part for part in inner if isinstance(part, _LEAVES)]
@@ -67,6 +72,8 @@ def value_loops(code: Notebook, loop: ast.While, inner: list[ast.AST]) -> Iterat
     yield from _taken(code, loop, inner, asked, drawn)
     yield from _newton(inner, given, asked)
     yield from _settles(given, asked, until=until)
+    if (why := never_near(loop, asked, until=until)) is not None:
+        yield ValueLoop("near", why, 20_000)
 
 
 def _is_newtons(one: ast.AugAssign) -> bool:

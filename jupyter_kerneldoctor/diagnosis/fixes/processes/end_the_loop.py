@@ -1,6 +1,9 @@
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace as replace_
 from typing import Any
+
+from jupyter_kerneldoctor.recording.events import Stack
 
 from ...code.drifting_loops import drift
 from ...code.endless_loops import EndlessLoop
@@ -10,87 +13,28 @@ from ...code.trees import unparse, walk
 from ...edits import Changes, indent_unit, insert_after, insert_before, replace
 from ...examples.stuck import at_work, stuck_in
 from ...fix import Case, Death, Fix, Proposal, Proposals, quote
+from ...texts.loop_ends import ATTEMPTS, REMOVED, SNIPPETS, TITLES
 
-_TITLES = {
-    "unchanged": "Change in each round what the loop asks",
-    "uncounted": "Change in each round what the loop asks",
-    "same": "Change in each round what the loop's end depends on, or leave it: each round is the same",
-    "skipped": "Take the step before continue, too",
-    "halved": "Leave out the value that was tried: a bisection has to get shorter",
-    "narrowed": "Stop where the bounds are close: between two fractions there is not always another one",
-    "missed": "Ask with < or >, half a step before: sums of fractions are seldom equal to anything",
-    "reset": "Count on with +=",
-    "polled": "Give the loop that waits an end of its own",
-    "read": "Leave the loop at the end of the data: an empty answer means that no more comes",
-    "page": "Ask for the next page in each round",
-    "items": "Say how many you take: islice, takewhile, or a break",
-    "lost": "Keep what is worked out in each round: give it a name",
-    "bits": "Take no negative number, or cut it off at 32 bits: Python's integers have no last bit",
-    "turns": "Limit the rounds, and look at the values: they come back",
-    "drifts": "Check that a round brings the value nearer to its bound, and stop where it does not",
-    "away": "Count in the other direction: each round leads away from the bound",
-    "retried": "Give up after some attempts, and leave out what fails",
-    "mistyped": "Ask for the end of the data in the type that is read",
-    "full": "Draw without repeats: sample() raises an error where there are too few values",
-    "taken": "Choose among those that are free: with none left that is an error",
-    "newton": "Limit the steps of Newton's method",
-    "settles": "Limit the rounds, and ask for nearly the same",
-    "circle": "Look for the object that comes twice: what follows it leads back",
-    "file": "Delete the lock file that was left behind, and remove it in finally",
-}
 _BOUNDS = 2
-_DEADLINE = (
-    "deadline = time.monotonic() + 60\n{head}:\n    if time.monotonic() > deadline:\n"
-    "        raise TimeoutError('nobody has changed it')\n    time.sleep(0.2)"
-)
-_ATTEMPTS = (
-    "for attempt in range(3):\n    try:\n        ...\n        break\n    except Exception as error:\n"
-    "        print(attempt, repr(error))\nelse:\n    raise RuntimeError('it failed three times')  # or go on without it"
-)
-_NEXT = "{head}:\n    ...\n    # at the end of each round, what brings the condition to an end: i += 1"
-_SNIPPETS = {
-    "full": "import random\nprint(HIGH - LOW + 1, 'values,', MANY, 'wanted')\n"
-    "found = random.sample(range(LOW, HIGH + 1), MANY)  # different ones, in place of the loop",
-    "taken": "free = [one for one in range(n) if not taken[one]]  # all that may be drawn, and are good\n"
-    "if not free:\n    raise ValueError('none is left')\nchoice = random.choice(free)",
-    "newton": "# in place of `{head}`:\nfor step in range(100):\n    ...  # one step, as before\n"
-    "    if not math.isfinite(x) or abs(f(x)) < 1e-10:\n        break\n"
-    "else:\n    raise ArithmeticError('no root from here')  # another start, or scipy.optimize.brentq(f, a, b)",
-    "circle": "visited = set()\n{head}:\n    if id({node}) in visited:\n"
-    "        raise ValueError('a circle')  # put a copy in, where the same is to come twice\n"
-    "    visited.add(id({node}))\n    ...  # as before",
-    "drifts": "{head}:\n    before = NAME\n    ...  # a round, as before\n    if not NAME CLOSER before:\n"
-    "        raise ValueError(f'no end: {before=}, then {NAME=}')  # here the values are to blame, not the loop",
-    "away": "{head}:\n    ...\n    NAME STEP 1  # in the direction of BOUND",
-    "polled": _DEADLINE,
-    "unchanged": _NEXT,
-    "uncounted": _NEXT,
-    "same": "{head}:\n    ...\n    NAME += 1  # in each round: the next value, the next page\n"
-    "    # or leave it: break, or return with what was found",
-    "items": "from itertools import islice, takewhile\n"
-    "few = list(islice(items, 100))  # so many of them\n"
-    "small = list(takewhile(lambda x: x < 1000, items))  # up to the first that is not: `if x < 1000` never ends\n"
-    "for x in items:\n    if x >= 1000:\n        break",
-    "bits": "MASK = 0xFFFFFFFF  # 32 bits, as an int of C\nNAME &= MASK  # before the loop: a negative one, too\n"
-    "{head}:\n    ...\n    NAME &= MASK  # in each round, and every other number that it is made of\n"
-    "# a result above MASK >> 1 is negative: result = ~(result ^ MASK)\n\n"
-    "if NAME < 0:  # or refuse it, or take abs(NAME) and the sign by itself\n    raise ValueError(NAME)",
-    "turns": "visited = set()\n{head}:\n    if NAMES in visited:\n"
-    "        raise ValueError(f'no end: {NAMES} comes back')  # look at the step that leads there\n"
-    "    visited.add(NAMES)\n    ...  # as before",
-    "settles": "# in place of `{head}`:\nfor round in range(300):\n    ...  # a round, as before\n"
-    "    if np.allclose(old, new, equal_nan=True):\n        break\n"
-    "else:\n    print('it has not settled:', np.isnan(new).sum(), 'NaN')  # a mean of nothing is NaN",
-}
-_REMOVED = (
-    "os.remove({path})  # once, if no other notebook is at the same work\n\n"
-    "# and from now on also after an error:\nlock.acquire()\ntry:\n    ...  # the work\nfinally:\n    lock.release()"
-)
+_IF = "i = 0\nwhile i < len(a):\n    if a[i] > 0:\n        i += 1\n    s += 1"
 
 
-def _busy(source: str, line: int, becomes: str = "", rounds: Sequence[Sequence[int]] = (), **more: Any) -> Case:
+def _busy(
+    source: str, line: int, becomes: str | dict[str, str] = "", rounds: Sequence[Sequence[int]] = (), **more: Any
+) -> Case:
     recorded = {"cause": "hang", "line": line, "stacks": at_work(source, line, rounds=rounds), **more}
     return Case(source, becomes=becomes or {}, **recorded)
+
+
+_NEAR = "while gap > tol:\n    x, gap = step(x)"
+_ERRORS = "while True:\n    errors = 0\n    for x, y in rows:\n        if f(w, x) != y:\n            errors += 1\n"
+_ERRORS += "    if errors == 0:\n        break"
+
+
+def _often(source: str) -> list[Stack]:
+    """Make the looks at a cell that has gone round five thousand times in a second."""
+    rounds = ((source.count("\n") + 1,), (1,))
+    return [replace_(one, glances_s=(one.glances_s or 0) / 5) for one in at_work(source, 2, rounds=rounds)]
 
 
 class EndTheLoop(Fix):
@@ -188,6 +132,23 @@ class EndTheLoop(Fix):
         _busy(
             "while n >= 0:\n    f[n] = g\n    n += 1", 2, says=("makes it larger", "n -= 1  # in the direction of 0")
         ),
+        _busy("at = 0\nwhile at != -1:\n    n += 1\n    at = s.find('a', at)", 4, {"'a', at)": "'a', at + 1)"}),
+        _busy(
+            "while True:\n    at = s.find(w, at)\n    if at < 0:\n        break\n    n += 1",
+            2,
+            says=("finds that again", "at += 1"),
+        ),
+        _busy(
+            "more = True\nwhile more:\n    f()\n    more = True", 3, says=("only ever sets it to True", "more = False")
+        ),
+        _busy(
+            "n = 1\nwhile n:\n    n = 0\n    if a[i] >= a[j]:\n        a[i], a[j] = a[j], a[i]\n        n = 1",
+            4,
+            {"a[i] >= a[j]": "a[i] > a[j]"},
+        ),
+        _busy(_IF, 3, rounds=((2,), (3,)), says=("only in `if a[i] > 0`", "i += 1  # outside the if")),
+        _busy(_NEAR, 2, stacks=_often(_NEAR), says=("`gap` has not come below `tol`", "if gap < tol:")),
+        _busy(_ERRORS, 4, stacks=_often(_ERRORS), says=("none of so many passes", "if errors == 0:")),
         Case(
             "import time\nwhile not done:\n    time.sleep(1)",
             line=3,
@@ -196,6 +157,24 @@ class EndTheLoop(Fix):
         ),
     ]
     SILENT = [
+        _busy("while at != -1:\n    at = s.find('a', at)\n    s = s[at:]", 2),
+        _busy("while at != -1:\n    at = s.find('a', at)\n    if f(at): break", 2),
+        _busy("while more:\n    more = True\n    if f(): more = False", 2),
+        _busy("while more:\n    more = True\n    if f(): break", 2),
+        _busy("x = 0\nwhile x != 9:\n    x += 3", 3),
+        _busy("x = 0\nif f():\n    x = g()\nwhile x != 10:\n    x += 3", 5),
+        _busy("while line is not None:\n    line = jobs.get()", 2),
+        _busy("f = open(p)\nwhile line is not None:\n    line = f.readline()\n    if not line: break", 3),
+        _busy(
+            "n = True\nwhile n:\n    n = False\n    if a[i] > a[j]:\n        a[i], a[j] = a[j], a[i]\n        n = True",
+            4,
+        ),
+        _busy(_IF, 3, rounds=((2,), (3,), (4,))),
+        _busy(_IF.replace("    s += 1", "    i += 1"), 3, rounds=((2,), (3,))),
+        _busy(_IF.replace("    s += 1", "    a = f(a)"), 3, rounds=((2,), (3,))),
+        _busy(_NEAR, 2, rounds=((1,), (2,))),  # not so many rounds
+        _busy(_NEAR + "\n    tol *= 2", 2, stacks=_often(_NEAR + "\n    tol *= 2")),
+        _busy(_ERRORS.replace("errors = 0", "w = fit(w)"), 4, stacks=_often(_ERRORS)),
         _busy("def due(n): return n % 7 == 0\nwhile True:\n    if due(n): break\n    n += 1", 3, rounds=((3, 1), (3,))),
         _busy("while True:\n    if due(n): break", 2, rounds=((2,), (2, 1))),  # an unknown function may change its mind
         _busy("def due(n): return rows.pop() == n\nwhile True:\n    if due(n): break", 3, rounds=((3, 1), (3,))),
@@ -230,7 +209,7 @@ class EndTheLoop(Fix):
         if loop is not None and death.failed_thread is None:
             why = f"{quote(loop.head)}: {loop.why}."
             is_lost = loop.kind in ("unchanged", "same") and loop.at is not None
-            title = _TITLES["lost" if is_lost else loop.kind]
+            title = TITLES["lost" if is_lost else loop.kind]
             yield Proposal(_edit(loop), why, title=title, snippet=None if is_lost else _snippet(loop, death))
 
 
@@ -265,26 +244,38 @@ def _drifted(loop: EndlessLoop) -> Iterator[tuple[str, str]]:
         yield "BOUND", found.bound
 
 
+def _compared(loop: EndlessLoop) -> Iterator[tuple[str, str]]:
+    """Yield what stands for `DISTANCE` and `NEAR`, for `ASKED`, and for `FIRST` and `LAST` of a flag."""
+    words = loop.why.split("`")[1::2]
+    if loop.kind == "near":
+        yield from zip(("DISTANCE", "NEAR"), words, strict=False)
+    if loop.kind == "stalled" and isinstance(loop.at, ast.If):
+        yield "ASKED", loop.scope.segment(loop.at.test)
+    if loop.kind == "kept" and isinstance(loop.node, ast.While):
+        goes_on = isinstance(loop.node.test, ast.Name)
+        yield from (("FIRST", str(goes_on)), ("LAST", str(not goes_on)))
+
+
 def _snippet(loop: EndlessLoop, death: Death) -> str | None:
     if loop.kind == "file" and isinstance(loop.at, ast.expr):
         known = [one.node for one in all_origins(loop.at, loop.scope, death.code)]
         names = [repr(one.value) for one in known if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-        return _REMOVED.format(path=names[0] if names else unparse(loop.at))
+        return REMOVED.format(path=names[0] if names else unparse(loop.at))
     if loop.kind == "read" and isinstance(loop.at, ast.AugAssign):
         read = loop.scope.segment(loop.at.value)
         return f"part = {read}\nif not part:\n    break  # no more comes\n{unparse(loop.at.target)} += part"
     is_tried = any(isinstance(one, ast.Try) for one in walk(loop.node))
     if loop.kind == "retried" or (loop.kind == "same" and is_tried):
-        return _ATTEMPTS
+        return ATTEMPTS
     if loop.kind == "page" and isinstance(loop.at, ast.Name):
         return f"{loop.head}:\n    ...\n    {loop.at.id} = ...  # where the answer says the next page begins"
-    if loop.kind in _SNIPPETS:
+    if loop.kind in SNIPPETS:
         walked = next((one.id for one in walk(loop.node) if isinstance(one, ast.Name)), "")
         names = [*dict.fromkeys(loop.why.split("`")[1::2]), ""]
         every = f"({', '.join(names[:-1])})" if len(names) > 1 + 1 else names[0]
-        snippet = _SNIPPETS[loop.kind].replace("{head}", loop.head).replace("{node}", walked)
+        snippet = SNIPPETS[loop.kind].replace("{head}", loop.head).replace("{node}", walked)
         snippet = snippet.replace("NAMES", every).replace("NAME", names[0])
-        for name, text in (*_drifted(loop), *(_drawn(loop) if loop.kind == "full" else ())):
+        for name, text in (*_drifted(loop), *_compared(loop), *(_drawn(loop) if loop.kind == "full" else ())):
             snippet = snippet.replace(name, text)
         return snippet
     return None
