@@ -112,13 +112,15 @@ def _passed(code: Notebook, scope: Scope, loop: ast.While, inner: list[ast.AST])
         match one:
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() | ast.Sub() as op, value=ast.Constant(int(by))):
                 starts, ends = (_numbers(code, scope, side) for side in (left, stop))
-                origins = [*all_origins(left, scope, code), *all_origins(stop, scope, code)]
-                if name != unparse(left) or len(starts) != 1 or len(ends) != 1 or by <= 0 or len(origins) != 1 + 1:
+                origins = (*all_origins(left, scope, code), *all_origins(stop, scope, code))
+                written = sum(isinstance(side.node, ast.Constant) for side in origins)
+                others = sum(not isinstance(side.node, ast.Constant | ast.Name) for side in origins)
+                if name != unparse(left) or len(starts) != 1 or len(ends) != 1 or by <= 0 or others or written > 1 + 1:
                     continue
                 way = ends[0] - starts[0] if isinstance(op, ast.Add) else starts[0] - ends[0]
                 if way > 0 and way % by:
                     less = "<" if isinstance(op, ast.Add) else ">"
-                    why = f"`{name}` goes from {starts[0]} in steps of {by}, and passes {ends[0]}: it is never equal to that"
+                    why = f"`{name}` goes from {starts[0]} in steps of {by}, and never is equal to {ends[0]}"
                     yield Step("missed", why, loop.test, f"{scope.segment(left)} {less} {scope.segment(stop)}")
 
 

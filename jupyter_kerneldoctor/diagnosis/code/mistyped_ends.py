@@ -74,7 +74,7 @@ def _never_none(code: Notebook, scope: Scope, loop: ast.While) -> MistypedEnd | 
     if not is_once or goes_on == bool(ways) or (is_binary := _is_binary(code, scope, reads[0])) is None:
         return None
     end = 'b""' if is_binary else '""'
-    why = f"at the end of the data `{name}` is {end}, which is not None, and so on at once in each round"
+    why = f"at the end of the data `{name}` is `{end}`, which is not `None`: the loop goes on with that for ever"
     return MistypedEnd(why, asked[0], name if goes_on else f"not {name}")
 
 

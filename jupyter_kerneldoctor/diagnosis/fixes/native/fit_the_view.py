@@ -1,5 +1,6 @@
 import ast
 
+from ...code.origins import all_origins
 from ...code.trees import unparse
 from ...edits import replace
 from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
@@ -41,14 +42,29 @@ class FitTheView(Fix):
             "frame(camera.grab()).mean()",
             says=("as_array(p, shape=(h, w, 3))", "bytes are there", "itemsize"),
         ),
+        Case(
+            "import ctypes\nP = ctypes.POINTER(ctypes.c_int)\nrows = (ctypes.c_int * 9)()\np = ctypes.cast(rows, P)",
+            "total = 0\nfor i in range(10**9):\n    total += p[i]",
+            line=3,
+            says=("`p[i]`", "has no length", "`rows` itself"),
+        ),
+        Case(
+            "import ctypes, numpy as np\nx = np.zeros(9)",
+            "p = x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))\np[n] = 1.0",
+            line=2,
+            says=("`x` itself",),
+        ),
     ]
     SILENT = [
+        Case("import ctypes\np = (ctypes.c_int * 9)()", "p[i] = 1", line=1),  # an IndexError
+        Case("import ctypes\np = ctypes.cast(a, ctypes.POINTER(ctypes.c_int))", "p[0]", line=1),
         Case("import numpy as np\na = np.ndarray((3, 4))", "lib.run(a)"),
         Case(_ARROW.format("v.nbytes"), "total(b)"),
         Case("import numpy as np\na = np.ctypeslib.as_array(buffer)", "lib.run(a)"),
     ]
 
     def propose(self, death: Death) -> Proposals:
+        yield from _of_index(death)
         for call in death.code.calls(*_VIEWS):
             is_arrow = call.name == "pyarrow.foreign_buffer"
             given = call.argument("size" if is_arrow else "shape", 1)
@@ -62,6 +78,30 @@ class FitTheView(Fix):
                 why += f" {quote(own)} is right for each type: too few are an error in place of a crash."
                 yield Proposal(replace(call.scope, given, own), why, title=_RAISES)
             return
+
+
+def _of_index(death: Death) -> Proposals:
+    """Tell of `p[i]`, where `p` is a pointer of ctypes: it has no length that the index is compared with."""
+    for node, scope in death.code.running.nodes(ast.Subscript):
+        if isinstance(node.slice, ast.Constant) or not death.was_running(node, scope):
+            continue
+        for one, where in all_origins(node.value, scope, death.code):
+            match one:
+                case ast.Call(args=[owner, _]) if death.code.qualified(one.func, where) == "ctypes.cast":
+                    pass
+                case ast.Call(func=ast.Attribute(attr="data_as", value=ast.Attribute(attr="ctypes", value=owner))):
+                    pass
+                case _:
+                    continue
+            if isinstance(owner, ast.Name | ast.Attribute):
+                text, name = scope.segment(node), unparse(owner)
+                why = (
+                    f"{quote(unparse(node.value))} is a pointer and has no length: {quote(text)} goes where the index "
+                )
+                why += f"leads. Take {quote(name)} itself, which raises an IndexError."
+                snippet = f"{text.replace(unparse(node.value), name, 1)}  # in place of {text}: the index is checked"
+                yield Proposal((), why, title="Index the array itself: a pointer has no end", snippet=snippet)
+                return
 
 
 def _own_size(call: Call) -> str | None:

@@ -12,6 +12,8 @@ from ...frameworks.c_formats import CFormat, c_format, unclear_address, wrong_ad
 _LIBC = "import ctypes\nlibc = ctypes.CDLL('libc.so.6')"
 _LINE = "def line(fmt, *values):\n    args = [v.encode() if isinstance(v, str) else v for v in values]\n"
 _LINE += "    libc.snprintf(buf, 80, fmt.encode(), *args)\n    return buf.value.decode()"
+_OF_TEXTS = frozenset({"puts", "strlen", "strdup", "atoi", "atol", "atof", "getenv", "system", "perror", "fopen"})
+"""Functions of C that take a text first."""
 _LENGTHS = re.compile(r"(%[-+ #0]{0,5}[\d*]{0,5}(?:\.[\d*]{0,5})?)(?:hh|ll|[hlLzjtq])")
 
 
@@ -44,8 +46,11 @@ class FormatInPython(Fix):
             "printf(b'%s %lld', row[0], 1)",
             says=("`row[0]`", "'%s %d' % (row[0], 1)"),
         ),
+        Case(_LIBC, "libc.puts(42)", says=("the number `42`", "str(42).encode()")),
+        Case(_LIBC, "n = 7", "libc.strlen(n)", says=("argtypes",)),
     ]
     SILENT = [
+        Case(_LIBC, "libc.puts(b'42')"),
         Case(_LIBC, "libc.printf(b'%d: %d\\n', n, 4)"),
         Case(_LIBC, "libc.printf(b'%s\\n', name.encode())"),
         Case(_LIBC, "libc.puts(name)"),
@@ -56,6 +61,7 @@ class FormatInPython(Fix):
 
     def propose(self, death: Death) -> Proposals:
         for call in _calls(death):
+            yield from _of_number(call, death)
             found = c_format(call, death.code)
             if found is None or not death.code.is_at_line(call.node, call.scope):
                 continue
@@ -65,6 +71,26 @@ class FormatInPython(Fix):
                 yield _proposal(found, death, *wrong)
             elif unclear is not None and found.name != "sprintf":
                 yield _proposal(found, death, "s", unclear, is_sure=False)
+
+
+def _of_number(call: Call, death: Death) -> Iterator[Proposal]:
+    """Tell of a number where C takes the address of a text: `libc.puts(5)`."""
+    if called_name(call.node) not in _OF_TEXTS or not death.code.is_at_line(call.node, call.scope):
+        return
+    for given in call.node.args[:1]:
+        origins = all_origins(given, call.scope, death.code)
+        known = [one.node for one in origins if not isinstance(one.node, ast.Name)]
+        match known:
+            case [ast.Constant(value=int(value))] if not isinstance(value, bool):
+                text, function = call.scope.segment(given), call.scope.segment(call.node.func)
+                why = f"{quote(call.text)} ({death.code.place_of(call.node, call.scope)}) is given the number "
+                why += f"{quote(text)}, and {quote(function)} takes it for the address of a text."
+                snippet = (
+                    f"{function}(str({text}).encode())\n{function}.argtypes = [ctypes.c_char_p]  # raises an error"
+                )
+                yield Proposal(
+                    (), why, title="Give C a text in bytes, not a number", snippet=f"import ctypes\n{snippet}"
+                )
 
 
 def _calls(death: Death) -> Iterator[Call]:

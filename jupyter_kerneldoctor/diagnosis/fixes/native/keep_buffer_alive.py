@@ -1,5 +1,6 @@
 import ast
 
+from ...code.calls import last_name
 from ...code.notebook import Notebook
 from ...code.trees import unparse, walk
 from ...fix import Advice, Case, Death, Scope, quote
@@ -19,6 +20,10 @@ _BELONGS = (
 _CALLBACK = (
     "{taken} makes a function for C that nobody keeps: its code is gone after the call it is given to. The next time "
     "C calls it, there is something else."
+)
+_NAMELESS = (
+    "{} makes an array that has no name, and {} takes its address only: the array is gone before C gets that, and "
+    "something else lies there."
 )
 _DROPPED = (
     "{} returns an array over the shared memory of {}, and nothing keeps that object: it closes the memory when the "
@@ -90,8 +95,21 @@ class KeepBufferAlive(Advice):
             "Count().install(12)\nos.kill(os.getpid(), 12)",
             says=("`HANDLER(self.hit)`", "self.callback = HANDLER(self.hit)", "lib.signal(n, self.callback)"),
         ),
+        Case(
+            "import ctypes\nlib = ctypes.CDLL(None)",
+            "lib.on(ctypes.CFUNCTYPE(None)(tell))\nlib.run()",
+            says=("`ctypes.CFUNCTYPE(None)(tell)`", "lib.on(callback)"),
+        ),
+        Case(
+            "import ctypes",
+            "lib.norm(x.astype('f4').ctypes.data, n)",
+            says=("has no name", "data = x.astype('f4')", "lib.norm(data.ctypes.data, n)"),
+        ),
     ]
     SILENT = [
+        Case("import ctypes", "lib.norm(x.ctypes.data, n)"),
+        Case("import ctypes", "lib.norm(f(x).ctypes.data, n)"),  # f may keep it
+        Case("import ctypes", "p = x.astype('f4').ctypes.data_as(P)"),  # keeps the array
         Case(  # it is kept
             "from multiprocessing import shared_memory as sm\nimport numpy as np\nKEPT = []",
             "def get(n):\n    m = sm.SharedMemory(n)\n    KEPT.append(m)\n    return np.ndarray(9, 'f4', buffer=m.buf)",
@@ -138,7 +156,8 @@ class KeepBufferAlive(Advice):
         ]
         if ended is None or not uses:
             found = _of_local(death)
-            return _of_callback(death) if found is None else {**found, "told": _BELONGS.format(**found)}
+            found = None if found is None else {**found, "told": _BELONGS.format(**found)}
+            return found or _of_callback(death) or _of_temporary(death)
         last = f"# or close it last: {ended}  # only when nothing uses its memory any more"
         copied = "data = np.array(view)  # a copy, made before the owner is closed\n"
         told = _BELONGS.format(taken=quote(uses[0].text), ended=quote(ended))
@@ -180,15 +199,16 @@ def _uses(name: str, scope: Scope) -> list[ast.AST]:
 
 def _of_callback(death: Death) -> dict[str, str] | None:
     """Find a ctypes function type that is called in the arguments of another call, so that nothing keeps its result."""
-    types = {one.statement for one in death.code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")}
-    names = {
-        one.id for made in types if isinstance(made, ast.Assign) for one in made.targets if isinstance(one, ast.Name)
-    }
-    for scope in death.code.scopes_mentioning(*names):
+    found = [*death.code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")]
+    types, made = {one.statement for one in found}, {one.node for one in found}
+    names = {one.id for to in types if isinstance(to, ast.Assign) for one in to.targets if isinstance(one, ast.Name)}
+    for scope in death.code.scopes_mentioning(*names, "CFUNCTYPE", "PYFUNCTYPE"):
         for outer in scope.calls:
             for one in outer.args if isinstance(outer.func, ast.Attribute) else ():
                 match one:
-                    case ast.Call(func=ast.Name(id=name), args=[_]) if name in names:
+                    case ast.Call(func=ast.Name() | ast.Call() as kind, args=[_]) if (
+                        isinstance(kind, ast.Call) and kind in made
+                    ) or getattr(kind, "id", None) in names:
                         text = scope.segment(one)
                         keeper = "self.callback" if scope.owner else "callback"
                         given = scope.segment(outer).replace(text, keeper)
@@ -197,6 +217,24 @@ def _of_callback(death: Death) -> dict[str, str] | None:
                             "told": told,
                             "code_": f"{keeper} = {text}  # keep it as long as C may call it\n{given}",
                         }
+    return None
+
+
+def _of_temporary(death: Death) -> dict[str, str] | None:
+    """Find the address of an array that has no name: it is gone before C gets the address."""
+    for scope in death.code.running:
+        for node in scope.nodes:
+            match node:
+                case ast.Attribute(
+                    attr="data", value=ast.Attribute(attr="ctypes", value=ast.Call() | ast.BinOp() as new)
+                ):
+                    line = scope.statement_of(node)
+                    is_new = isinstance(new, ast.BinOp) or last_name(new.func) in _NEW
+                    if line is not None and is_new and death.was_running(node, scope):
+                        text = scope.segment(new)
+                        told = _NAMELESS.format(quote(text), quote(scope.segment(node)))
+                        used = scope.segment(line).replace(scope.segment(node), "data.ctypes.data")
+                        return {"told": told, "code_": f"data = {text}  # keep it as long as C uses its memory\n{used}"}
     return None
 
 

@@ -138,6 +138,18 @@ class EndTheLoop(Fix):
             2,
             says=("finds that again", "at += 1"),
         ),
+        _busy("x = 0\nwhile x != 10:\n    x += 3", 3, {"x != 10": "x < 10"}, says=("never is equal to 10",)),
+        _busy(
+            "f = open(p)\nline = f.readline()\nwhile line is not None:\n    g(line)\n    line = f.readline()",
+            4,
+            {"line is not None": "line"},
+            says=('`line` is `""`',),
+        ),
+        _busy(
+            "with open(p, 'rb') as f:\n    while True:\n        s = f.read()\n        if s is None: break",
+            4,
+            {"s is None": "not s"},
+        ),
         _busy(
             "more = True\nwhile more:\n    f()\n    more = True", 3, says=("only ever sets it to True", "more = False")
         ),
