@@ -9,6 +9,7 @@ from ..analysis.busy_cell import BusyCell
 from ..analysis.cluster_tasks import wanted_resources
 from ..analysis.failed_children import how_they_ended
 from ..analysis.failed_thread import failed_threads
+from ..analysis.observed_calls import observed_calls
 from ..analysis.stuck_cell import StuckCell
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote
 from ..code.lossy_exceptions import lossy_exception
@@ -22,6 +23,9 @@ _POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessin
 _IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
 _WORKERS = (child_state(900, waits_in="anon_pipe_read"), child_state(901, waits_in="futex_do_wait"))
 _LOOPS = ("while not q.qsize():", "for n in range(9):", "while not rows:\n    if late(): break")
+_FIB = "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(60)"
+_COUNTS = "while i < n:\n    f()"
+_BUSY = ((_COUNTS, at_work(_COUNTS, 2)), (_FIB, at_work(_FIB, 3, *(own_frame(_FIB, 2, "fib"),) * 5)))
 _MOST_THREADS = 2
 _OF_LOOPS = {
     **dict.fromkeys(("unchanged", "away"), Certainty.STRONG),
@@ -110,6 +114,11 @@ class Hang(Cause):
             sure = _OF_LOOPS.get(loop.kind, Certainty.LIKELY)
             found = sure, f"{name} has been going round in {quote(loop.head)} ({where})"
             tip = f"{loop.why[:1].upper()}{loop.why[1:]}."
+        elif (again := observed_calls(death.look_frames, busy, death.find)) is not None:
+            node = again.node
+            lasted_s = busy.within_s(death.code.cells[again.scope.cell], node.lineno, node.end_lineno or node.lineno)
+            found = Certainty.POSSIBLE, f"{name} has been in the calls of {quote(again.scope.function)}"
+            tip = "Each call makes several more, which ask for the same again and again. Nothing keeps the results."
         else:
             return None
         headline = f"The kernel is busy: {found[1]} for {duration(lasted_s)}."
@@ -170,7 +179,7 @@ class Hang(Cause):
         bad = "class Bad(Exception):\n    def __init__(self, row, why):\n        super().__init__(f'{row}: {why}')\n"
         looks = at_work(bad + "pool.map(f, x)", 4, *IN_MAP, **_AT_REST)
         yield recording(bad + "pool.map(f, x)", alive=True, memory=_STEADY, stacks=looks)
-        yield recording("while i < n:\n    f()", alive=True, memory=_STEADY, stacks=at_work("while i < n:\n    f()", 2))
+        yield from (recording(one, alive=True, memory=_STEADY, stacks=looks) for one, looks in _BUSY)
         sends = frame("multiprocessing/connection.py", "_send")
         both: dict[str, Any] = {
             "waits_in": "sock_alloc_send_pskb",
