@@ -95,4 +95,9 @@ def _both_run(scope: Scope, calls: list[ast.Call]) -> bool:
         for one in scope.nodes
         if isinstance(one, _REPEATS)
     )
-    return is_in_a_loop or any(statements.count(one) > 1 for one in statements if not isinstance(one, ast.If | None))
+    in_one = any(statements.count(one) > 1 for one in statements if not isinstance(one, ast.If | None))
+    bodies = [
+        getattr(one, "body", []) for one in (scope.node, *scope.nodes) if isinstance(one, ast.If | ast.FunctionDef)
+    ]
+    one_after_the_other = any(sum(one in statements for one in body) > 1 for body in bodies)  # a return ends a body
+    return is_in_a_loop or in_one or one_after_the_other

@@ -30,7 +30,7 @@ _WAYS = (
     (
         r"\bcondition\b|\bCondition\(",
         "Notify also after an error, and give the wait an end",
-        _EVENT,
+        "waits to be told, and what was told before it began to wait is lost: `wait_for` asks first.",
         (
             "with {condition}:  # in the thread, also after an error\n    {condition}.notify_all()\n\n"
             "with {condition}:\n    if not {condition}.wait_for(lambda: ready, timeout=60):\n"

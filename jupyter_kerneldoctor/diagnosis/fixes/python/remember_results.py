@@ -8,6 +8,7 @@ _BAG = (
     "def best(room, sizes, n):\n    if n == 0:\n        return 0\n"
     "    return max(best(room, sizes, n - 1), 1 + best(room - sizes[n - 1], sizes, n - 1))"
 )
+_TWO = "def f(i, s):\n    if i == n:\n        return s == 0\n    a = f(i + 1, s)\n    return a + f(i + 1, s - x[i])"
 _COINS = "def ways(n):\n    if n <= 0:\n        return n == 0\n    return sum(ways(n - coin) for coin in coins)"
 
 
@@ -26,6 +27,7 @@ class RememberResults(Fix):
     When it is offered: The cell has been in the calls of such a function for long, and nothing keeps its results.
 
     What it costs: The results stay in memory. What the function is given has to be hashable: numbers, texts, tuples.
+    Where the function reads names from outside and these change, `fib.cache_clear()` has it begin anew.
     """
 
     id, title, causes = "remember-results", "Remember what was worked out: functools.cache", ("hang",)
@@ -33,6 +35,7 @@ class RememberResults(Fix):
     FIRES = [
         _calls(_FIB, "x = fib(60)", "`fib(n - 2)`", becomes=f"from functools import cache\n@cache\n{_FIB}"),
         _calls(_COINS, "ways(90)", becomes=f"from functools import cache\n@cache\n{_COINS}"),
+        _calls(_TWO, "f(0, 9)", "`f(i + 1, s - x[i])`", line=5, becomes=f"from functools import cache\n@cache\n{_TWO}"),
         _calls(_BAG, "best(900, sizes, 90)", "only `room` and `n` change", "def ask(room, n):"),
     ]
     SILENT = [
@@ -61,8 +64,9 @@ class RememberResults(Fix):
             return
         numbers = ", ".join(found.numbers)
         why += (
-            f" In each call only {' and '.join(map(quote, found.numbers))} change: the others are no keys of a cache."
+            f" In each call only {' and '.join(map(quote, found.numbers))} change. The others stay outside of what is "
         )
+        why += "cached: a list is no key."
         snippet = f"from functools import cache\n\ndef {name}({', '.join(one.arg for one in found.node.args.args)}):\n"
         snippet += f"    @cache\n    def ask({numbers}):\n        ...  # as before, with ask({numbers}) for each call\n"
         snippet += f"    return ask({numbers})"
