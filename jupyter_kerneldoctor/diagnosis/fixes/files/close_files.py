@@ -15,6 +15,7 @@ _OPENERS = (
     *("tempfile.mkstemp", "tempfile.NamedTemporaryFile", "bz2.open", "lzma.open", "asyncio.new_event_loop"),
     *("psycopg2.connect", "pymysql.connect", "duckdb.connect", "zipfile.ZipFile", "tarfile.open", "shelve.open"),
     *("rasterio.open", "fiona.open", "netCDF4.Dataset", "xarray.open_dataset", "urllib.request.urlopen"),
+    *("multiprocessing.Queue", "multiprocessing.SimpleQueue"),
     *("requests.Session", "pathlib.Path.open", "soundfile.SoundFile", "tifffile.TiffFile"),
 )
 _LATER = (
@@ -22,12 +23,17 @@ _LATER = (
     "logging.handlers.RotatingFileHandler",
     "logging.handlers.TimedRotatingFileHandler",
     "numpy.load",
+    "numpy.memmap",
 )
 """What a notebook often leaves open on purpose: it is named where nothing else is."""
 
 _HANDLER = "logger.removeHandler(handler)\nhandler.close()  # when its work is done; or one logger for all of it"
 _OF_HANDLER = "A handler keeps its file open until `close()`."
 _ARRAYS = "with np.load(path) as arrays:\n    values = arrays[name]"
+_MAP = "Map fewer files at a time: each map keeps its file open"
+_OF_A_MAP = "A map keeps its file open until nothing uses it any more, and `with` does not end that."
+_MAPPED = "part = np.array({call}[rows])  # a copy of what is needed: the map ends with this line"
+_QUEUE = "queue.close()  # each that is done; or one queue for all\nqueue.join_thread()"
 _FILE = "with open(path) as file:\n    text = file.read()"
 _WITH = "with {call} as file:\n    ..."
 _BOTH_ENDS = "receiver.close()\nsender.close()  # both ends: the kernel keeps its copies\nworker.join()\nworker.close()"
@@ -42,10 +48,18 @@ _RAISE = (
     "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # as `ulimit -n`: more, until the next restart"
 )
 _HIGHEST = "# the limit is as high as this process may set it: who runs the machine can allow more (ulimit -Hn)"
+_WITH_ENDS = "`with` closes a file at the end of its block."
+_ENDS = {
+    "numpy.memmap": _OF_A_MAP,
+    **dict.fromkeys(("multiprocessing.Queue", "multiprocessing.SimpleQueue"), "A queue has a pipe of two ends."),
+}
 _WAYS = (
     ("logging.", "Close each log handler after use: removeHandler, close()", _HANDLER),
+    ("numpy.memmap", _MAP, _MAPPED),
     ("numpy.", "Close each .npz file after use: with np.load(...)", _ARRAYS),
     ("multiprocessing.Pipe", "Close both ends of each pipe, and each worker", _BOTH_ENDS),
+    ("multiprocessing.Queue", "Use one queue for all, or close each that is done: close()", _QUEUE),
+    ("multiprocessing.SimpleQueue", "Use one queue for all, or close each that is done: close()", "queue.close()"),
     ("multiprocessing.Process", "Close each worker that is done", "worker.join()\nworker.close()"),
     ("socket.", "Close each connection after use: with", "with socket.create_connection(address) as one:\n    ..."),
     ("subprocess.", "Wait for each program: with Popen(...)", "with subprocess.Popen(command) as program:\n    ..."),
@@ -122,6 +136,14 @@ class CloseFiles(Advice):
         ),
         Case("import numpy as np\nall = [np.load(p) for p in paths]", **_ALIVE, says=("with np.load", "`np.load(p)`")),
         Case(
+            "import numpy as np\nall = [np.load(p, mmap_mode='r') for p in paths]",
+            **_ALIVE,
+            says=("A map keeps its file open", "np.array(np.load(p, mmap_mode='r')[rows])"),
+        ),
+        Case(
+            "import multiprocessing as mp\nqs = [mp.Queue() for _ in jobs]", **_ALIVE, says=("queue.close()", "a pipe")
+        ),
+        Case(
             "import numpy as np\nimport logging\nlogging.getLogger().addHandler(logging.FileHandler('a'))",
             "fs = [open(p) for p in paths]",
             **_ALIVE,
@@ -146,7 +168,8 @@ class CloseFiles(Advice):
         for call in (*death.code.calls(*_OPENERS), *_of_contexts(death), *death.code.calls(*_LATER)):
             around = (call.statement, *call.scope.around(call.node))
             if not any(isinstance(one, ast.With | ast.AsyncWith) for one in around):
-                kind, text = call.name, " ".join(call.text.split())
+                is_map = call.name == "numpy.load" and call.argument("mmap_mode", 1) is not None
+                kind, text = "numpy.memmap" if is_map else call.name, " ".join(call.text.split())
                 opened = f"Nothing here closes what {quote(call.text)} opens. "
                 break
         way, closes = next(
@@ -155,7 +178,7 @@ class CloseFiles(Advice):
         return {
             "title_": way,
             "closes": closes.replace("{call}", text),
-            "ends": _OF_HANDLER if kind.startswith("logging.") else "`with` closes a file at the end of its block.",
+            "ends": _ENDS.get(kind, _OF_HANDLER if kind.startswith("logging.") else _WITH_ENDS),
             "more": _HIGHEST if limit is not None and limit == hard else _RAISE,
             "counted": f"{limit:,} open files are allowed at once. " if limit else "",
             "opened": opened,

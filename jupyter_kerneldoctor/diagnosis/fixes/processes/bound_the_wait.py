@@ -8,6 +8,7 @@ from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 from ...units import statement
 
 _EVENT = "waits for something that is to be told, and nobody tells it."
+_TOLD = "waits to be told, and what was told before it began to wait is lost: `wait_for` asks first."
 _WAYS = (
     (
         r"torch/utils/data/dataloader",
@@ -30,7 +31,7 @@ _WAYS = (
     (
         r"\bcondition\b|\bCondition\(",
         "Notify also after an error, and give the wait an end",
-        "waits to be told, and what was told before it began to wait is lost: `wait_for` asks first.",
+        _TOLD,
         (
             "with {condition}:  # in the thread, also after an error\n    {condition}.notify_all()\n\n"
             "with {condition}:\n    if not {condition}.wait_for(lambda: ready, timeout=60):\n"
@@ -270,7 +271,7 @@ class BoundTheWait(Fix):
         about = " ".join((code, *made[-1:], *files))
         for pattern, title, waits, snippet in _WAYS if code else ():
             is_child = still is not None and still.main.kind == "child"
-            if re.search(pattern, about) is not None and not (is_child and waits == _EVENT):
+            if re.search(pattern, about) is not None and not (is_child and waits in (_EVENT, _TOLD)):
                 shown = re.sub(r"\{(\w+)\}", lambda word: _name(owner) if owner else word[1], snippet)
                 yield Proposal((), f"{quote(code)} {waits}", title=title, snippet=shown)
                 return
