@@ -4,6 +4,7 @@
 """
 
 import ast
+from collections import Counter
 from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.model import Cell
@@ -52,6 +53,7 @@ def repeated_calls(code: Notebook, cell: Cell, line: int) -> RepeatedCalls | Non
     name, arguments = scope.node.name, scope.node.args
     parameters = [one.arg for one in arguments.args]
     calls = [one for one in scope.calls if called_name(one) == name and isinstance(one.func, ast.Name)]
+    code.spend(len(scope.nodes))
     if len(parameters) > _MOST_ARGUMENTS or arguments.kwonlyargs or arguments.vararg or arguments.defaults or not calls:
         return None
     rest = {called_name(one) for one in scope.calls} - {name}
@@ -89,13 +91,11 @@ def _is_step(name: str, value: ast.expr) -> bool:
 
 def _both_run(scope: Scope, calls: list[ast.Call]) -> bool:
     """Whether one call of the function makes several: two in one statement, or one in a loop."""
-    statements = [scope.statement_of(one) for one in calls]
-    is_in_a_loop = any(
-        any(part in calls for inner in (one.body if isinstance(one, ast.For) else [one.elt]) for part in walk(inner))
-        for one in scope.nodes
-        if isinstance(one, _REPEATS)
-    )
-    in_one = any(statements.count(one) > 1 for one in statements if not isinstance(one, ast.If | None))
+    asked, statements = {*calls}, Counter(scope.statement_of(one) for one in calls)
+    loops = [one for one in scope.nodes if isinstance(one, _REPEATS)]
+    inner = (part for one in loops for part in (one.body if isinstance(one, ast.For) else [one.elt]))
+    is_in_a_loop = any(node in asked for part in inner for node in walk(part))
+    in_one = any(many > 1 for one, many in statements.items() if not isinstance(one, ast.If | None))
     bodies = [
         getattr(one, "body", []) for one in (scope.node, *scope.nodes) if isinstance(one, ast.If | ast.FunctionDef)
     ]
