@@ -14,7 +14,10 @@ from .conditions import is_made_by, is_method_of, made_by
 from .way import LesserWay, names
 
 _LARGER = ("toarray", "todense", "cosine_similarity", "linear_kernel", "pairwise_distances")
-_SCALERS = ("StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler", "Normalizer")
+_SCALERS = (
+    *("StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler", "Normalizer", "SimpleImputer"),
+    *("QuantileTransformer", "PowerTransformer"),
+)
 
 
 def _scales(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -209,7 +212,7 @@ WAYS = (
         Case("import shap\ne = shap.TreeExplainer(m)", "v = e.shap_values(X)"),
     ),
     LesserWay(
-        (".kneighbors", ".radius_neighbors", ".query_ball_point", ".query_ball_tree", ".query_pairs"),
+        (".kneighbors", ".radius_neighbors", ".query_ball_point", ".query", ".query_radius"),
         "Ask for fewer neighbours, some rows at a time",
         "gives a list of all neighbours of each row.",
         "for at in range(0, len({a0}), {step}):\n"

@@ -8,12 +8,15 @@ from ..death import Death
 from .conditions import both, made, of_many_rows, without
 from .way import LesserWay
 
-_KERNELS = tuple(
-    f"sklearn.metrics.pairwise.{name}"
-    for name in (
-        *("manhattan_distances", "nan_euclidean_distances", "haversine_distances", "pairwise_kernels"),
-        *("laplacian_kernel", "polynomial_kernel", "sigmoid_kernel", "chi2_kernel", "additive_chi2_kernel"),
-    )
+_KERNELS = (
+    *(
+        f"sklearn.metrics.pairwise.{name}"
+        for name in (
+            *("manhattan_distances", "nan_euclidean_distances", "haversine_distances", "pairwise_kernels"),
+            *("laplacian_kernel", "polynomial_kernel", "sigmoid_kernel", "chi2_kernel", "additive_chi2_kernel"),
+        )
+    ),
+    *("tslearn.metrics.cdist_dtw", "tslearn.metrics.cdist_soft_dtw"),
 )
 _QUANTUM = ("Statevector", "Operator", "DensityMatrix")
 _LONGEST = 30
@@ -35,6 +38,28 @@ WAYS = (
         "    ...  # keep the nearest of each, or a sum; with your other arguments",
         Case("from sklearn.metrics.pairwise import manhattan_distances", "D = manhattan_distances(X)"),
         lambda call, death: len(call.node.args) == 1 and of_many_rows(call, death),
+    ),
+    LesserWay(
+        (
+            *("dtaidistance.dtw.distance_matrix", "dtaidistance.dtw.distance_matrix_fast"),
+            "dtaidistance.dtw_ndim.distance_matrix",
+        ),
+        "Compare a block of series with all: block, compact=True",
+        "makes a number for each pair of series, and a full matrix of them.",
+        "n = len({a0})\nfor at in range(0, n, 1000):\n"
+        "    part = {function}({a0}, block=((at, at + 1000), (0, n), False), compact=True)  # of 1,000 with all\n"
+        "    ...  # keep the nearest of each; window=20 looks at steps near each other only",
+        Case("from dtaidistance import dtw", "D = dtw.distance_matrix(series)"),
+        lambda call, _death: bool(call.node.args) and call.argument("block") is None,
+    ),
+    LesserWay(
+        ("MDAnalysis.analysis.distances.distance_array", "MDAnalysis.analysis.distances.self_distance_array"),
+        "Keep only pairs that are near: capped_distance",
+        "makes a number for each pair of atoms.",
+        "from MDAnalysis.lib.distances import capped_distance\n\n"
+        "pairs, d = capped_distance({a0}, {a0}, max_cutoff=8.0)  # pairs within 8 Å; your second set in its place",
+        Case("from MDAnalysis.analysis import distances", "d = distances.self_distance_array(atoms)"),
+        of_many_rows,
     ),
     LesserWay(
         ("rapidfuzz.process.cdist",),

@@ -61,7 +61,7 @@ class AskForLess(Fix):
         Case(_FRAME, "y = df['x'].shift(1)"),
         Case("import torch\nopt = torch.optim.SGD(ps)", "opt.step()"),
         Case("import torch", "def forward(self, x):\n    return self.net(x.float() / 255)\ny = forward(net, x)"),
-        Case("from sklearn.linear_model import Ridge\nvec = Ridge()", "vec.fit(X)"),
+        Case("from sklearn.isotonic import IsotonicRegression\nvec = IsotonicRegression()", "vec.fit(X, y)"),
         Case("net = load()", "y = net.predict(X)"),
         Case("import matplotlib.pyplot as plt", "plt.savefig('a.png', dpi=50)"),
         Case("from PIL import Image", "x = Image.open('a').resize((224, 224))"),
