@@ -18,6 +18,7 @@ _FEW = 3  # dimensions
 _LENGTHS = re.compile(r"\blen\b|\bshape\b|\bsize\b")
 """The longest of some texts, or the largest of some pictures: no ids."""
 _RANGES = ("range", "arange")
+_SAME_ROWS = {"shift", "diff", "pct_change", "rolling", "ewm", "expanding", "rank", "astype", "fillna", "clip"}
 
 
 def _tables(part: ast.expr, call: Call, death: Death) -> Iterator[str]:
@@ -26,12 +27,24 @@ def _tables(part: ast.expr, call: Call, death: Death) -> Iterator[str]:
         yield from plain_names(one) - {"pd", "pandas", "np", "numpy"}
 
 
+def _of_one_table(made: ast.ListComp | ast.GeneratorExp) -> bool:
+    """Whether each item has the rows of the same table: `[df.shift(i) for i in range(9)]`."""
+    root, steps = made.elt, set[str]()
+    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+        steps |= {root.attr} if isinstance(root, ast.Attribute) else set()
+        root = root.func if isinstance(root, ast.Call) else root.value
+    own = {name for one in made.generators for name in plain_names(one.target)}
+    return isinstance(root, ast.Name) and root.id not in own and bool(steps & _SAME_ROWS)
+
+
 def _side_by_side(call: Call, death: Death) -> bool:
     axis, join = call.argument("axis", 1), call.argument("join", 2)
     is_inner = isinstance(join, ast.Constant) and join.value == "inner"
     if not isinstance(axis, ast.Constant) or axis.value not in (1, "columns") or is_inner:
         return False
     parts = call.argument("objs", 0)
+    if isinstance(parts, ast.ListComp | ast.GeneratorExp) and _of_one_table(parts):
+        return False
     tables = [{*_tables(one, call, death)} for one in parts.elts] if isinstance(parts, ast.List | ast.Tuple) else []
     return not any(one & other for at, one in enumerate(tables) for other in tables[:at])  # of one table: same rows
 
@@ -119,6 +132,7 @@ WAYS = (
         "{to} = pd.concat(parts, axis=1, join='inner')  # keys: only those that all of them have",
         Case("import pandas as pd", "wide = pd.concat(series, axis=1)"),
         _side_by_side,
+        silent=("wide = pd.concat([names.astype(kind) for kind in kinds], axis=1)",),
     ),
     LesserWay(
         ("pandas.merge", "pandas.DataFrame.merge", "pandas.DataFrame.join", "functools.reduce"),

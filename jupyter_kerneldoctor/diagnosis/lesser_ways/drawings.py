@@ -4,7 +4,7 @@ from ..case import Case
 from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import both, is_gathered, is_method_of, made, without
+from .conditions import both, given, is_gathered, is_method_of, made, without
 from .way import LesserWay
 
 _PLT = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()"
@@ -29,6 +29,75 @@ WAYS = (
             (death.code.qualified(call.node.func, call.scope) or "").startswith("matplotlib.")
             or _PLOTTED(call, death) is not False
         ),
+    ),
+    LesserWay(
+        (".show", ".write_html", ".to_html", ".write_image"),
+        "Draw a sample, or sums: what a page gets is text",
+        "writes every point of the figure as text into the page.",
+        "few = df.sample(5000)  # your table: nobody sees more points than that\n"
+        "counts, xs, ys = np.histogram2d(df['x'], df['y'], bins=200)  # or count here: the page gets the counts\n"
+        "fig = px.imshow(counts.T, x=xs[:-1], y=ys[:-1], origin='lower')\n"
+        "fig.update_traces(hovertemplate=None, text=None)  # a text for each point takes most",
+        Case("import plotly.graph_objects as go\nfig = go.Figure(go.Scatter(x=x, y=y))", "fig.show()"),
+        is_method_of("plotly"),
+        silent=(Case("import plotly\nfig = make()", "fig.show()"),),
+    ),
+    LesserWay(
+        ("bokeh.plotting.show", "bokeh.plotting.save", "bokeh.io.show", "bokeh.io.save"),
+        "Draw a sample, or a picture of the counts",
+        "writes every point of the figure into the page.",
+        "few = df.sample(5000)  # your table: nobody sees more points than that\n"
+        "counts, xs, ys = np.histogram2d(df['x'], df['y'], bins=300)  # or count first\n"
+        "p.image([counts.T], x=xs[0], y=ys[0], dw=xs[-1] - xs[0], dh=ys[-1] - ys[0])",
+        Case("from bokeh.plotting import figure, show\np = figure()\np.scatter(x, y)", "show(p)"),
+    ),
+    LesserWay(
+        ("seaborn.heatmap",),
+        "Draw the table as a picture, without a text for each cell: annot=False, imshow",
+        "makes an object of some kilobytes for each cell that has its number written in.",
+        "plt.imshow({a0}, aspect='auto')  # one picture, however many cells\nplt.colorbar()",
+        Case("import seaborn as sns", "sns.heatmap(c, annot=True)"),
+        lambda call, death: bool(call.node.args) and given(True, "annot")(call, death) is True,
+        silent=("sns.heatmap(c)\nf(big)",),
+    ),
+    LesserWay(
+        ("seaborn.clustermap",),
+        "Order a sample, or groups of rows: no distance of all pairs",
+        "works out the distance of each pair of rows, and of each pair of columns, to order them.",
+        "{function}({of0}.sample(1000), col_cluster=False)  # a thousand rows; with your other arguments\n"
+        "{function}({a0}, row_cluster=False)  # or without an order of the rows",
+        Case("import seaborn as sns", "sns.clustermap(t)"),
+        lambda call, death: bool(call.node.args) and given(False, "row_cluster")(call, death) is not True,
+    ),
+    LesserWay(
+        ("scipy.cluster.hierarchy.dendrogram",),
+        "Draw the last joins only: truncate_mode='lastp', p=30",
+        "makes a line and a text for each row, one inside the other.",
+        "{to} = {function}({a0}, truncate_mode='lastp', p=30, no_labels=True)  # thirty groups",
+        Case("from scipy.cluster.hierarchy import dendrogram", "dendrogram(Z)"),
+        lambda call, _death: bool(call.node.args) and call.argument("truncate_mode", 2) is None,
+        silent=("dendrogram(Z, 30, 'lastp')\nf(big)",),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.plot", "pandas.Series.plot", "pandas.DataFrame.boxplot", ".plot"),
+        "Draw the thirty most frequent: head(30)",
+        "makes a bar, a tick and a text for each row.",
+        "{owner}.head(30).plot(kind='bar')  # with your other arguments\n"
+        "{owner}.plot(drawstyle='steps', xticks=[])  # or one line of all",
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df['id'].value_counts().plot(kind='bar')"),
+        lambda call, death: (
+            any(given(one, "kind")(call, death) is True for one in ("bar", "barh", "pie"))
+            and death.code.imports("pandas")
+        ),
+        silent=("df['id'].value_counts().plot(kind='hist')\nf(big)",),
+    ),
+    LesserWay(
+        ("matplotlib.pyplot.xticks", "matplotlib.pyplot.yticks", ".set_xticks", ".set_yticks"),
+        "Give some twenty ticks: each is a line and a text",
+        "makes a line and a text for each of the values.",
+        "from matplotlib.ticker import MaxNLocator\n\nplt.gca().xaxis.set_major_locator(MaxNLocator(20))  # or yaxis",
+        Case("import matplotlib.pyplot as plt", "plt.xticks(np.arange(0, 10**7))"),
+        lambda call, death: bool(call.node.args) and death.code.imports("matplotlib"),
     ),
     LesserWay(
         (".voxels", ".plot_trisurf", ".tricontourf", ".tripcolor"),

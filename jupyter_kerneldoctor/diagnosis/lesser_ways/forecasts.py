@@ -29,6 +29,41 @@ WAYS = (
         silent=("m = smf.ols('y ~ x', df)",),
     ),
     LesserWay(
+        tuple(
+            f"statsmodels.formula.api.{name}"
+            for name in ("glm", "logit", "probit", "poisson", "negativebinomial", "gee", "mixedlm", "quantreg")
+        ),
+        "Put rare categories together, or absorb the groups: pyfixest",
+        "makes a column of eight bytes for each category of `C(...)`, nearly all zeros.",
+        "rare = df['shop'].map(df['shop'].value_counts()) < 1000  # shop: what stands in C(...)\n"
+        "df['shop'] = df['shop'].where(~rare, 'other')  # far fewer categories\n\n"
+        "import pyfixest\n\nfit = pyfixest.fepois('y ~ x | shop', df)  # of counts: no column for a group",
+        Case("import statsmodels.formula.api as smf", "m = smf.logit('y ~ x + C(shop)', df)"),
+        _has_categories,
+        silent=("m = smf.logit('y ~ x', df)",),
+    ),
+    LesserWay(
+        (".fit",),
+        "Work two effects out without a column for each: low_memory=True",
+        "makes a column for each entity or each time, where both have effects and these columns are thought to fit.",
+        "{to} = {owner}.fit(low_memory=True)  # with your other arguments: round after round, no such columns",
+        Case(
+            "from linearmodels import PanelOLS\nm = PanelOLS(y, X, entity_effects=True, time_effects=True)", "m.fit()"
+        ),
+        both(made("linearmodels", "PanelOLS"), without("low_memory")),
+        silent=("m.fit(low_memory=True)",),
+    ),
+    LesserWay(
+        ("statsmodels.api.GLS", "statsmodels.regression.linear_model.GLS"),
+        "Give a weight for each row: WLS, GLSAR; no matrix of all pairs",
+        "takes a number for each pair of rows as `sigma`, and decomposes that matrix.",
+        "import statsmodels.api as sm\n\nmodel = sm.WLS({a0}, {a1}, weights=1 / variances)  # a number for each row\n"
+        "model = sm.GLSAR({a0}, {a1}, rho=1)  # or where a row depends on the one before",
+        Case("import statsmodels.api as sm", "m = sm.GLS(y, X, sigma=S)"),
+        lambda call, _death: len(call.node.args) > 1 and call.argument("sigma", 2) is not None,
+        silent=("m = sm.GLS(y, X)",),
+    ),
+    LesserWay(
         (".predict",),
         "Forecast without samples of the uncertainty: uncertainty_samples=0",
         "draws a thousand courses of each time, `uncertainty_samples`, to say how sure it is.",

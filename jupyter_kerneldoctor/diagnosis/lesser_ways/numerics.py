@@ -210,4 +210,30 @@ WAYS = (
         "from scipy.interpolate import LinearNDInterpolator\n\nf = LinearNDInterpolator({a0}, {a1})  # once\n"
         "rows = [f(X[at : at + 100], Y[at : at + 100]).astype('float32') for at in range(0, len(X), 100)]",
     ),
+    LesserWay(
+        ("scipy.optimize.brute",),
+        "Search without a grid of all: differential_evolution",
+        "works the function out at each point of a grid: `Ns` times for each of its numbers, multiplied.",
+        "from scipy.optimize import differential_evolution\n\n"
+        "found = differential_evolution({a0}, bounds)  # your ranges as (low, high); some hundred points at a time",
+        Case("from scipy.optimize import brute", "x = brute(f, ((0, 1),) * 6, Ns=50)"),
+        lambda call, _death: bool(call.node.args),
+    ),
+    LesserWay(
+        ("scipy.optimize.least_squares",),
+        "Say which numbers a residual depends on: jac_sparsity, tr_solver='lsmr'",
+        "keeps a number for each pair of a residual and a variable.",
+        "fit = least_squares({a0}, {a1}, jac_sparsity=pattern, tr_solver='lsmr')  # a sparse pattern of ones\n"
+        "# where each depends on all: every tenth residual",
+        Case("from scipy.optimize import least_squares", "fit = least_squares(f, x0)"),
+        lambda call, _death: call.is_written_out and len(call.node.args) > 1 and call.argument("jac_sparsity") is None,
+    ),
+    LesserWay(
+        ("scipy.optimize.linear_sum_assignment",),
+        "Match only pairs that are near: min_weight_full_bipartite_matching",
+        "works on a number of eight bytes for each pair.",
+        "from scipy.sparse.csgraph import min_weight_full_bipartite_matching\n\n"
+        "rows, columns = min_weight_full_bipartite_matching(near)  # near: a csr_array of the pairs that may match",
+        Case("from scipy.optimize import linear_sum_assignment", "i, j = linear_sum_assignment(C)"),
+    ),
 )

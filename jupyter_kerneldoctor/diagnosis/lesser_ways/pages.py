@@ -1,8 +1,10 @@
 """Pages, maps and reports: what a browser gets, and documents that are opened whole."""
 
 from ..case import Case
-from .conditions import is_made_by, without
+from .conditions import is_made_by, is_method_of, without
 from .way import LesserWay
+
+_PLOTTED = is_method_of("matplotlib")
 
 WAYS = (
     LesserWay(
@@ -70,13 +72,17 @@ WAYS = (
 
 GENERAL = (
     LesserWay(
-        tuple(f"matplotlib.pyplot.{name}" for name in ("plot", "scatter", "hist", "bar", "stem", "fill_between")),
+        tuple(
+            f"{owner}.{name}"
+            for owner in ("matplotlib.pyplot", "")
+            for name in ("plot", "scatter", "hist", "bar", "stem", "fill_between", "quiver", "eventplot")
+        ),
         "Draw every hundredth, or count first: hist2d, np.histogram",
         "makes a point, a line or a bar of each number, several times over.",
         "{function}({of0}[::100], ...)  # the same of each array; a screen has two million points in all\n\n"
         "import numpy as np\n\ncounts, edges = np.histogram({a0}, bins=200)  # or count first: 200 bars of any number\n"
         "plt.stairs(counts, edges)",
         Case("import matplotlib.pyplot as plt", "plt.scatter(xs, ys)"),
-        lambda call, _death: bool(call.node.args),
+        lambda call, death: bool(call.node.args) and (not call.name.startswith(".") or _PLOTTED(call, death)),
     ),
 )

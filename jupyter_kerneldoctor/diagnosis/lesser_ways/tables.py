@@ -245,7 +245,7 @@ GENERAL = (
         _each_text,
     ),
     LesserWay(
-        (".apply", ".transform", ".agg", ".filter"),
+        (".apply", ".transform", ".agg", ".filter", ".rolling", ".expanding", ".ewm", ".resample"),
         "Take one group at a time, and keep its result only",
         "makes a table of what each group gives, and joins them.",
         "{to} = {{}}\nfor key, part in {owner}:\n    {to}[key] = part['value'].mean()  # a number of each group\n\n"

@@ -41,6 +41,7 @@ def _lists_of_rows(call: Call, _death: Death) -> bool:
     """Whether a list is made of the text of each row: `df["text"].apply(word_tokenize)`."""
     function, of = call.argument(0), getattr(call.node.func, "value", None)
     is_column = isinstance(of, ast.Subscript) and isinstance(of.slice, ast.Constant) and isinstance(of.slice.value, str)
+    is_column = is_column and not isinstance(getattr(of, "value", None), ast.Call)  # `df.groupby("id")["x"]`: groups
     match function:
         case ast.Lambda(body=ast.List() | ast.ListComp()):
             return is_column
