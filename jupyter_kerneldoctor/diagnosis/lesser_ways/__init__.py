@@ -15,7 +15,7 @@ __all__ = ["GENERAL", "LIBRARIES", "WAYS", "LesserWay", "counterexamples", "exam
 
 _FIELDS = (
     *("neighbours", "pairs", "generation", "scores", "layers", "forecasts", "alignment", "all_at_once", "wide_tables"),
-    *("estimators", "maps", "in_parts"),
+    *("estimators", "maps", "in_parts", "copies"),
     *("sparse_columns", "pictures", "arrays", "numerics", "row_objects", "tables", "texts", "engines", "files"),
     *("pages", "matrices", "graphs", "drawings", "long_texts", "exact_numbers", "sciences", "statistics", "models"),
     *("batches", "networks", "wide_layers", "agents", "learning", "tensors", "training"),

@@ -1,6 +1,6 @@
 import ast
 
-from ...calls import calls_at
+from ...calls import calls_at, nodes_at
 from ...code.trees import unparse, walk
 from ...edits import set_argument, text_of
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
@@ -13,6 +13,13 @@ _WHY = (
 _SNIPPET = (
     "axes = {open_}\nshape = np.broadcast_shapes(*(one.shape for one in axes))\n"
     "result = np.zeros(shape)  # in place of np.zeros_like(x); np.float32 takes half"
+)
+_MGRID = (
+    "{mesh} writes all coordinates of all points of the mesh. `np.ogrid` gives one short array for each axis, and the "
+    "arithmetic combines them."
+)
+_OGRID = (
+    "axes = {open_}\nresult = np.sqrt(sum(axis**2 for axis in axes))  # your arithmetic: only its result is as large"
 )
 _COPIES = 2  # of the result, while it is worked out
 _EACH = tuple(f"numpy.{name}" for name in ("exp", "log", "sqrt", "square", "abs", "sin", "cos", "hypot", "arctan2"))
@@ -44,8 +51,10 @@ class OpenMesh(Fix):
             becomes={"xs, ys": "xs, ys, sparse=True"},
             line=3,
         ),
+        Case("import numpy as np", "x, y = np.mgrid[0:90_000, 0:90_000]", says=("np.ogrid[0:90_000, 0:90_000]",)),
     ]
     SILENT = [
+        Case("import numpy as np", "x = np.ogrid[0:9000, 0:9000]"),
         Case("import numpy as np\na = np.arange(9)", "x, y = np.meshgrid(a, a)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\na = np.arange(9)", "x, y = np.meshgrid(a, a, sparse=True)\nf(x * y)"),
         Case("import numpy as np\nx, y = np.meshgrid(u, v)", "z = x + y\nbig = [0] * 10**10", line=2),
@@ -85,6 +94,12 @@ class OpenMesh(Fix):
                 why = _WHY.format(mesh=quote(call.text))
                 is_safe = _are_only_combined(_targets(call), call, death)
                 yield Proposal(edits if is_safe else (), why, death.memory.missing_bytes, snippet=snippet)
+                return
+        for node, scope in nodes_at(death, ast.Subscript) if not calls else ():
+            if death.code.qualified(node.value, scope) == "numpy.mgrid" and isinstance(node.slice, ast.Tuple):
+                text = scope.segment(node)
+                snippet = _OGRID.format(open_=text.replace("mgrid", "ogrid", 1))
+                yield Proposal((), _MGRID.format(mesh=quote(text)), death.memory.missing_bytes, snippet=snippet)
                 return
 
 
