@@ -13,7 +13,7 @@ from .way import LesserWay
 
 _UFUNCS = (
     *("exp", "log", "log1p", "expm1", "sqrt", "square", "abs", "absolute", "sin", "cos", "tan", "tanh", "floor"),
-    *("ceil", "rint", "sign", "negative", "reciprocal", "log2", "log10", "deg2rad", "radians", "arctan"),
+    *("ceil", "rint", "sign", "negative", "reciprocal", "log2", "log10", "deg2rad", "radians", "arctan", "cumsum"),
 )
 
 _DRAWS = (

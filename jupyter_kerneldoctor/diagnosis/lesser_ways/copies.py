@@ -99,7 +99,7 @@ WAYS = (
         "part = np.asarray(Image.open(path).crop((0, 0, 2000, 2000)))  # or a part of it: left, top, right, bottom",
         Case(_PIL + "im = Image.open('map.tif')", "a = np.array(im)"),
         _is_picture,
-        silent=("a = np.array(im.resize((9, 9)))\nf(big)"),
+        silent=("a = np.array(im.resize((9, 9)))\nf(big)",),
     ),
     LesserWay(
         (".save",),

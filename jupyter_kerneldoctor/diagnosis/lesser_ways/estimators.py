@@ -104,6 +104,17 @@ WAYS = (
         silent=(Case("from sklearn.cluster import MeanShift\nm = MeanShift(bin_seeding=True)", "m.fit(X)"),),
     ),
     LesserWay(
+        (".fit", ".fit_transform"),
+        "Ask for the first components only: n_components=50, svd_solver='randomized'",
+        "works out as many components as there are columns or rows, whichever are fewer.",
+        "from sklearn.decomposition import PCA\n\n"
+        "{to} = PCA(n_components=50, svd_solver='randomized').fit_transform({of0}.astype('float32'))  # fifty\n"
+        "# some rows at a time: IncrementalPCA(n_components=50).partial_fit(part)",
+        Case("from sklearn.decomposition import PCA\np = PCA()", "Z = p.fit_transform(X)"),
+        _fit("sklearn", ("PCA",), without("n_components", 0)),
+        silent=(Case("from sklearn.decomposition import PCA\np = PCA(0.95)", "Z = p.fit_transform(X)"),),
+    ),
+    LesserWay(
         (".transform",),
         "Ask for the nearest centre only: predict",
         "gives the distance of each row to each centre.",

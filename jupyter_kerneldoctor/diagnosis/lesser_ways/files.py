@@ -167,6 +167,16 @@ WAYS = (
         lambda call, death: "state_dict(" not in call.text and not _is_network(call, death),
     ),
     LesserWay(
+        ("pickle.dump", "dill.dump", "cloudpickle.dump"),
+        "Write one item after the other: Pickler, clear_memo; arrays with np.save, tables as Parquet",
+        "notes each object that it has written until the end, some hundred bytes for each.",
+        "with open('items.pickle', 'wb') as file:\n    pickler = pickle.Pickler(file, protocol=5)\n"
+        "    for item in {a0}:  # to be read one after the other: pickle.load(file)\n"
+        "        pickler.dump(item)\n        pickler.clear_memo()  # forgets what it has written",
+        Case("import pickle", "pickle.dump(rows, open('rows.pickle', 'wb'))"),
+        lambda call, death: bool(call.node.args) and "state_dict(" not in call.text and not _is_network(call, death),
+    ),
+    LesserWay(
         ("csv.reader", "csv.DictReader"),
         "Take one row after the other, not a list of all",
         "gives a list or a dict of texts for each row, and all of them are kept.",

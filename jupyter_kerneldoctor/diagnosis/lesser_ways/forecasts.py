@@ -54,6 +54,16 @@ WAYS = (
         silent=("m.fit(low_memory=True)",),
     ),
     LesserWay(
+        (".fit",),
+        "Add up the products of the columns, some rows at a time: np.linalg.solve",
+        "copies all rows, decomposes them, and keeps residuals and weights of each.",
+        "XX, Xy = 0, 0\nfor part, y in zip(np.array_split(X, 100), np.array_split(Y, 100)):  # your X, y\n"
+        "    XX, Xy = XX + part.T @ part, Xy + part.T @ y  # columns x columns only\n"
+        "slopes = np.linalg.solve(XX, Xy)  # some digits less exact; a sample of the rows gives errors as well",
+        Case("import statsmodels.api as sm\nm = sm.OLS(y, X)", "r = m.fit()"),
+        made("statsmodels", "OLS", "WLS"),
+    ),
+    LesserWay(
         ("statsmodels.api.GLS", "statsmodels.regression.linear_model.GLS"),
         "Give a weight for each row: WLS, GLSAR; no matrix of all pairs",
         "takes a number for each pair of rows as `sigma`, and decomposes that matrix.",

@@ -85,6 +85,8 @@ WAYS = (
     LesserWay(
         (
             *("networkx.bipartite.projected_graph", "networkx.bipartite.weighted_projected_graph"),
+            "networkx.algorithms.bipartite.projected_graph",
+            "networkx.algorithms.bipartite.weighted_projected_graph",
             "networkx.line_graph",
         ),
         "Leave out the nodes with most edges, or multiply sparse matrices",

@@ -9,7 +9,7 @@ from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
 from .conditions import is_method_of, without
-from .way import LesserWay
+from .way import LesserWay, called_object
 
 _MANY = 2  # dimensions of a grid
 _OF_GRIDS = ("x", "y", "lat", "lon", "latitude", "longitude", "time")
@@ -197,7 +197,7 @@ WAYS = (
         "few['geometry'] = few.geometry.simplify(500)  # no corners nearer than 500 m\nfew.sample(5000).explore()",
         Case("import geopandas as gpd\ng = gpd.read_file('a')", "g.explore()", says=("few = g[[",)),
         lambda call, death: (
-            (is_method_of("geopandas")(call, death) and {"of0": call.scope.operand(call.node.func.value)})  # type: ignore[attr-defined]
+            (is_method_of("geopandas")(call, death) and {"of0": call.scope.operand(called_object(call))})
             if call.name == ".explore"
             else bool(call.node.args)
         ),

@@ -39,6 +39,8 @@ _BATCHES = {
     "SVR": "from sklearn.svm import LinearSVR\n\n{to} = LinearSVR().fit({a0}, {a1})",
     "LinearRegression": "from sklearn.linear_model import SGDRegressor\n\n{to} = SGDRegressor()\n"
     "for at in range(0, len({a0}), 10_000):\n    {to}.partial_fit({of0}[at : at + 10_000], {of1}[at : at + 10_000])",
+    "HuberRegressor": "from sklearn.linear_model import SGDRegressor\n\n"
+    "{to} = SGDRegressor(loss='huber').fit({a0}, {a1})  # of scaled columns; partial_fit takes some rows at a time",
     "LogisticRegression": "from sklearn.linear_model import SGDClassifier\n\n{to} = SGDClassifier(loss='log_loss')\n"
     "for at in range(0, len({a0}), 10_000):\n    "
     "{to}.partial_fit({of0}[at : at + 10_000], {of1}[at : at + 10_000], classes=[0, 1])",

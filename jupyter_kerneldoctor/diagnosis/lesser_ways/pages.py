@@ -1,10 +1,19 @@
 """Pages, maps and reports: what a browser gets, and documents that are opened whole."""
 
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from .conditions import is_made_by, is_method_of, without
 from .way import LesserWay
 
 _PLOTTED = is_method_of("matplotlib")
+
+
+def _is_drawn(call: Call, death: Death) -> bool:
+    """Whether Matplotlib draws: `plt.plot(x)`, `ax.plot(x)`, not `df.plot(x="a")`."""
+    name = death.code.qualified(call.node.func, call.scope) or ""
+    return name.startswith("matplotlib.") or _PLOTTED(call, death) is not False
+
 
 WAYS = (
     LesserWay(
@@ -22,6 +31,16 @@ WAYS = (
         "report = {function}({of0}.head(20_000), minimal=True)  # no correlations, no pairs",
         Case("from ydata_profiling import ProfileReport", "ProfileReport(df)"),
         lambda call, _death: bool(call.node.args) and call.argument("minimal") is None,
+    ),
+    LesserWay(
+        (".readtext",),
+        "Read a smaller picture, some lines at a time: canvas_size, batch_size",
+        "looks for letters in a picture of up to 2,560 dots on a side, in numbers of four bytes, layer by layer.",
+        "found = {owner}.readtext({a0}, canvas_size=1280, batch_size=1)  # a quarter of the dots\n"
+        "found = {owner}.readtext(picture[0:1000])  # or a strip of the page at a time; picture: an array",
+        Case("import easyocr\nr = easyocr.Reader(['en'])", "t = r.readtext('page.png')"),
+        without("canvas_size"),
+        silent=("t = r.readtext('page.png', canvas_size=900)",),
     ),
     LesserWay(
         ("pdf2image.convert_from_path",),
@@ -83,6 +102,15 @@ GENERAL = (
         "import numpy as np\n\ncounts, edges = np.histogram({a0}, bins=200)  # or count first: 200 bars of any number\n"
         "plt.stairs(counts, edges)",
         Case("import matplotlib.pyplot as plt", "plt.scatter(xs, ys)"),
-        lambda call, death: bool(call.node.args) and (not call.name.startswith(".") or _PLOTTED(call, death)),
+        lambda call, death: bool(call.node.args) and _is_drawn(call, death),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.plot", "pandas.Series.plot", "pandas.DataFrame.boxplot"),
+        "Draw every hundredth row, or the mean of each day",
+        "makes a point of each row, and a line with all of them for each column.",
+        "{owner}.iloc[::100].plot()  # with your other arguments; a screen is two thousand dots wide\n"
+        "{owner}.resample('D').mean().plot()  # or means, where the index is a time",
+        Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.plot()"),
+        lambda call, _death: ".iloc[::" not in call.text and ".sample(" not in call.text,
     ),
 )

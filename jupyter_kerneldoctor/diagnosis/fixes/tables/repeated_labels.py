@@ -96,6 +96,7 @@ class RepeatedLabels(Fix):
         _dying("total += np.divide(sold, price).groupby(level=0).sum()", "sold.to_numpy() / price.to_numpy()"),
         _dying("more = 100 * (a.x - b.x) / 3", "a.x.to_numpy() - b.x.to_numpy()"),
         _dying("total += price", "total.to_numpy() + price.to_numpy()"),
+        _dying("df.loc[df['a'] > 1, 't'] += '_' + df['b']", "df = df.reset_index(drop=True)"),
         _wide("share = counts / counts.sum(axis=1)", "counts.div(counts.sum(axis=1), axis=0)"),
         _wide("rows = counts.mean(axis='columns')\ngap = counts - rows", "counts.sub(rows, axis=0)", line=2),
         _wide("paid = df[['a', 'b']] * df['price']", "df[['a', 'b']].mul(df['price'], axis=0)"),
@@ -122,7 +123,9 @@ class RepeatedLabels(Fix):
                 f"{quote(at.text)} matches rows by their labels: one that is there twice meets each other of the same "
                 "label, and the result has a row for each such pair."
             )
-            yield Proposal((), why, death.memory.missing_bytes, snippet=_SNIPPET.format(**names))
+            table = _changed_in_part(at.node, at.scope)
+            snippet = _OWN_LABELS.format(table=table, text=at.text) if table else _SNIPPET.format(**names)
+            yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
         elif is_matched and sign in _OF_ROWS:
             why = (
                 f"{quote(at.text)} matches the labels of `{names['right']}` with the names of the columns, and makes "
@@ -139,7 +142,16 @@ result = {left}.to_numpy() {sign} {right}.to_numpy()  # by place: where both hav
 one = {right}.groupby(level=0).last()  # or one row of each label: the last, the first, the mean
 result = {left} {sign} one.reindex({left}.index)  # each row meets one; of a column, column.map(one) does the same
 # a price or a rate that changes with time: pd.merge_asof takes for each row the newest before it"""
+_OWN_LABELS = "{table} = {table}.reset_index(drop=True)  # a label of its own for each row\n{text}  # as before"
 _BY_ROW = "result = {left}.{method}({right}, axis=0)  # each row with its own number"
+
+
+def _changed_in_part(node: ast.stmt, scope: Scope) -> str:
+    """Return the table of which some rows are changed: `df` of `df.loc[mask, "a"] += df["b"]`; "" of none."""
+    match node:
+        case ast.AugAssign(target=ast.Subscript(value=ast.Attribute(attr="loc", value=ast.Name() as table))):
+            return scope.segment(table)
+    return ""
 
 
 def _sides(node: ast.stmt) -> tuple[ast.expr, ast.expr, str] | None:
@@ -156,7 +168,8 @@ def _sides(node: ast.stmt) -> tuple[ast.expr, ast.expr, str] | None:
             case ast.Call(func=ast.Attribute(attr=name, value=left), args=[right]) if name in _METHODS:
                 if not any(word.arg == "axis" for word in one.keywords):
                     found.append((left, right, _METHODS[name]))
-    tables = [one for one in found if number(one[0]) is None and number(one[1]) is None]
+    tables = [one for one in found if not any(isinstance(side, ast.Constant | ast.JoinedStr) for side in one[:2])]
+    tables = [one for one in tables if number(one[0]) is None and number(one[1]) is None]
     return tables[-1] if tables else None
 
 
