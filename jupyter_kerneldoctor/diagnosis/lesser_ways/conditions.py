@@ -9,6 +9,7 @@ from ..code.origins import all_origins
 from ..code.scopes import Scope
 from ..code.trees import walk
 from ..death import Death
+from ..place import grew_in
 from ..units import size
 from .way import Test, called_object, names
 
@@ -39,6 +40,11 @@ def is_written(node: ast.expr | None, value: object) -> bool:
 def both(*tests: Test) -> Test:
     """Return a test whether all of these are so."""
     return lambda call, death: all(test(call, death) is not False for test in tests)
+
+
+def where_it_grew(test: Test) -> Test:
+    """Return the same test of a call in which memory surely grew: for calls that mostly take little."""
+    return lambda call, death: test(call, death) if grew_in(death, call.node, call.scope) is True else False
 
 
 def made(package: str, *makers: str, told: Test | None = None, parts: bool = False) -> Test:

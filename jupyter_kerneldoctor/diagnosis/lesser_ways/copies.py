@@ -8,7 +8,7 @@ from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
-from .conditions import given, is_method_of, made_by, without
+from .conditions import given, is_method_of, made_by, where_it_grew, without
 from .way import LesserWay, called_object
 
 _PIL = "from PIL import Image\nimport numpy as np\n"
@@ -70,6 +70,35 @@ def _pairs_in_groups(call: Call, death: Death) -> bool | Mapping[str, str]:
                 "permutations",
             ):
                 return death.code.imports("itertools")
+    return False
+
+
+def _takes_few(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Give the scores of which each row is sorted, to take a few: `np.argsort(-S, axis=1)[:, :10]`."""
+    axis = call.argument("axis", 1)
+    if not isinstance(axis, ast.Constant) or axis.value != 1 or call.name != "numpy.argsort":
+        return False
+    for node in walk(call.statement):
+        match node:
+            case ast.Subscript(value=whole, slice=ast.Tuple(elts=[ast.Slice(), ast.Slice(lower=low, upper=high)])):
+                if whole is not call.node or (low is None) == (high is None):
+                    continue
+                few = high if low is None else low.operand if isinstance(low, ast.UnaryOp) else None
+                if few is None or isinstance(few, ast.UnaryOp):
+                    continue  # all but the first, or but the last
+                scores, is_turned = call.node.args[0], low is not None
+                if isinstance(scores, ast.UnaryOp) and isinstance(scores.op, ast.USub):
+                    scores, is_turned = scores.operand, not is_turned
+                sign = "-" if is_turned else ""
+                return {"scores": call.scope.segment(scores), "sign": sign, "few": call.scope.segment(few)}
+    return False
+
+
+def _of_lines(call: Call, death: Death) -> bool:
+    """Whether a table is made of a record on each line: `pd.DataFrame(json.loads(line) for line in file)`."""
+    match call.node.args[:1]:
+        case [ast.ListComp(elt=made) | ast.GeneratorExp(elt=made)]:
+            return isinstance(made, ast.Call) and death.code.qualified(made.func, call.scope) == "json.loads"
     return False
 
 
@@ -148,8 +177,8 @@ WAYS = (
         "Change the array itself: np.copyto(where=), no second array",
         "makes another array, beside the old one.",
         "{change}  # in the array itself; the old numbers are gone",
-        Case("import numpy as np", "x = np.where(x > 0, x, 0)", says=("np.copyto(x, 0, where=~(x > 0))",)),
-        _in_place,
+        Case("import numpy as np", "x = np.where(x > 0, x, 0)", line=1, says=("np.copyto(x, 0, where=~(x > 0))",)),
+        where_it_grew(_in_place),
         silent=("y = np.where(x > 0, 1, 0)\nf(big)",),
     ),
     LesserWay(
@@ -211,5 +240,59 @@ WAYS = (
             and isinstance(called_object(call), ast.Name | ast.Attribute)
         ),
         silent=("t = adata[:, ['CD3D']].to_df()\nf(big)",),
+    ),
+    LesserWay(
+        ("numpy.argsort", "numpy.sort"),
+        "Keep the few best of some rows at a time: argpartition",
+        "makes a number of eight bytes for the place of each, to take a few of them.",
+        "few = []\nfor part in np.array_split({scores}, 100):  # a hundredth of the rows at a time\n"
+        "    few.append(np.argpartition({sign}part, {few}, axis=1)[:, :{few}].astype('int32'))  # in no order\n"
+        "best = np.concatenate(few)",
+        Case("import numpy as np", "best = np.argsort(-S, axis=1)[:, :10]", says=("np.argpartition(-part, 10",)),
+        _takes_few,
+        silent=("order = np.argsort(-S, axis=1)\nf(big)", "rest = np.argsort(S, axis=1)[:, 5:]\nf(big)"),
+    ),
+    LesserWay(
+        ("pandas.DataFrame", "pandas.DataFrame.from_records"),
+        "Read the lines some at a time: read_json(lines=True, chunksize)",
+        "makes a dict of Python objects of each line first, and keeps all of them.",
+        "parts = []\nfor part in pd.read_json(path, lines=True, chunksize=10_000):  # your file\n"
+        "    parts.append(part[['the columns', 'you need']])  # or a sum of them\n{to} = pd.concat(parts)",
+        Case("import json\nimport pandas as pd", "df = pd.DataFrame(json.loads(line) for line in open('a.jsonl'))"),
+        _of_lines,
+        silent=("df = pd.DataFrame(make(line) for line in open('a.txt'))\nf(big)",),
+    ),
+    LesserWay(
+        ("builtins.sorted",),
+        "Let the sort program do it: it sorts in pieces, on the disk",
+        "makes a text of each line of the file, and keeps all of them.",
+        "import subprocess\n\n"
+        "subprocess.run(['sort', '-S', '500M', '-o', 'sorted.txt', 'lines.txt'], check=True)  # your file\n"
+        "with open('sorted.txt') as file:\n    for line in file:  # in order, one after the other\n        ...",
+        Case("lines = sorted(open('lines.txt'))"),
+        lambda call, _death: any(
+            isinstance(one, ast.Call) and last_name(one.func) == "open" for one in call.node.args[:1]
+        ),
+        silent=("lines = sorted(names)\nf(big)",),
+    ),
+    LesserWay(
+        ("mne.Epochs",),
+        "Leave the epochs in the file, of fewer samples and channels: preload=False, decim",
+        "copies each epoch as numbers of eight bytes with `preload=True`; those that overlap more than once.",
+        "{to} = mne.Epochs({a0}, {a1}, preload=False, decim=5, picks=['Cz', 'Pz'])  # with your other arguments\n"
+        "mean = {to}.average()  # reads one epoch after the other",
+        Case("import mne", "e = mne.Epochs(raw, events, preload=True)"),
+        lambda call, death: given(True, "preload")(call, death) is True and len(call.node.args) > 1,
+        silent=("e = mne.Epochs(raw, events)\nf(big)",),
+    ),
+    LesserWay(
+        ("sklearn.neighbors.radius_neighbors_graph", "sklearn.neighbors.kneighbors_graph"),
+        "Link fewer neighbours, some rows at a time: a smaller radius, n_neighbors=10",
+        "keeps two numbers for each neighbour of each row: twice the radius has four times as many, or more.",
+        "from sklearn.neighbors import NearestNeighbors\n\nsearch = NearestNeighbors(n_neighbors=10).fit({a0})\n"
+        "for part in np.array_split({a0}, 100):\n"
+        "    near = search.kneighbors(part, return_distance=False).astype('int32')  # ten numbers for each row",
+        Case("from sklearn.neighbors import radius_neighbors_graph", "G = radius_neighbors_graph(X, 5)"),
+        lambda call, _death: bool(call.node.args),
     ),
 )

@@ -4,7 +4,7 @@ from ..case import Case
 from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import both, given, is_gathered, is_method_of, made, without
+from .conditions import both, given, is_gathered, is_method_of, made, where_it_grew, without
 from .way import LesserWay
 
 _PLT = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()"
@@ -96,8 +96,9 @@ WAYS = (
         "Give some twenty ticks: each is a line and a text",
         "makes a line and a text for each of the values.",
         "from matplotlib.ticker import MaxNLocator\n\nplt.gca().xaxis.set_major_locator(MaxNLocator(20))  # or yaxis",
-        Case("import matplotlib.pyplot as plt", "plt.xticks(np.arange(0, 10**7))"),
-        lambda call, death: bool(call.node.args) and death.code.imports("matplotlib"),
+        Case("import matplotlib.pyplot as plt", "plt.xticks(np.arange(0, 10**7))", line=1),
+        where_it_grew(lambda call, death: bool(call.node.args) and death.code.imports("matplotlib")),
+        silent=("plt.xticks(range(12))\nf(big)",),
     ),
     LesserWay(
         (".voxels", ".plot_trisurf", ".tricontourf", ".tripcolor"),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import both, given, is_made_by, is_method_of, made, without
+from .conditions import both, given, is_made_by, is_method_of, made, where_it_grew, without
 from .way import LesserWay, Test
 
 _BOOSTED = {
@@ -15,6 +15,7 @@ _BOOSTED = {
 }
 """What makes each of them keep a byte for a value, and little beside it."""
 _COLUMNS_OF_CATEGORIES = ("OneHotEncoder", "SumEncoder", "HelmertEncoder", "PolynomialEncoder")
+_OLD_SOLVER = "interior-point"
 _OF_EACH = ("pred_contrib", "pred_contribs", "pred_leaf", "pred_interactions")
 
 
@@ -176,9 +177,7 @@ WAYS = (
         _fit(
             "sklearn",
             ("QuantileRegressor",),
-            lambda call, death: (
-                call.argument("solver") is None or given("interior-point", "solver")(call, death) is True
-            ),
+            lambda call, _death: getattr(call.argument("solver"), "value", _OLD_SOLVER) == _OLD_SOLVER,
         ),
         silent=(
             Case(
@@ -253,8 +252,9 @@ WAYS = (
         "makes a number for each row and each class, several times.",
         "p = {a1}[np.arange(len({a0})), {a0}]  # where classes are the numbers 0, 1, 2 ...\n"
         "{to} = -np.log(np.clip(p, 1e-7, 1)).mean()",
-        fits=lambda call, _death: len(call.node.args) > 1,
-        example=Case("from sklearn.metrics import log_loss", "loss = log_loss(y, p)"),
+        fits=where_it_grew(lambda call, _death: len(call.node.args) > 1),
+        example=Case("from sklearn.metrics import log_loss", "loss = log_loss(y, p)", line=1),
+        silent=("loss = log_loss(y, p)\nf(big)",),
     ),
     LesserWay(
         ("sklearn.preprocessing.label_binarize",),

@@ -8,7 +8,7 @@ from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
-from .conditions import given, is_method_of, is_written
+from .conditions import given, is_method_of, is_written, where_it_grew
 from .way import LesserWay, called_object
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
@@ -106,7 +106,8 @@ def _shuffles(call: Call, death: Death) -> bool | Mapping[str, str]:
             return bool(call.node.args) and call.argument("n_samples") is None
         case "pandas.DataFrame.sample":
             whole = any(given(one, "frac", 1)(call, death) is True for one in (1, 1.0))
-            return {"of0": f"{call.scope.operand(called_object(call))}.iloc"} if whole else False
+            table = call.scope.operand(called_object(call))
+            return {"a0": table, "of0": f"{table}.iloc"} if whole else False
     for node in walk(call.statement):
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=index) if index is call.node:
@@ -160,9 +161,13 @@ WAYS = (
         "works on all columns at once, on copies of them or with a value for each of theirs.",
         "{to} = {{name: {table}[name].{again} for name in {table}}}  # one column at a time\n"
         "table = pd.DataFrame({{name: pd.Series(one) for name, one in {to}.items()}})  # what was found, as a table",
-        Case(_FRAME, "n = df.isna().sum()", says=("df[name].isna().sum() for name in df",)),
-        _column_by_column,
-        silent=("g = df.isna()", "g = df.std(axis=1)"),
+        Case(_FRAME, "n = df.isna().sum()", line=1, says=("df[name].isna().sum() for name in df",)),
+        where_it_grew(_column_by_column),
+        silent=(
+            Case(_FRAME, "g = df.isna()", line=1),
+            Case(_FRAME, "g = df.std(axis=1)", line=1),
+            "n = df.isna().sum()\nf(big)",
+        ),
     ),
     LesserWay(
         ("numpy.std", "numpy.var", ".std", ".var"),
@@ -170,9 +175,14 @@ WAYS = (
         "makes an array of the differences from the mean, as large as the data.",
         "mean, n, squares = {data}.mean({axis}), {count}, 0.0\nfor part in np.array_split({data}, 100):\n"
         "    squares = squares + ((part - mean) ** 2).sum({axis})  # a hundredth at a time\n{to} = {last}",
-        Case("import numpy as np\nx = np.load('a.npy')", "s = x.std(axis=0)", says=("np.sqrt(squares / n)", "len(x)")),
-        _deviates,
-        silent=("s = x.std(axis=1)",),
+        Case(
+            "import numpy as np\nx = np.load('a.npy')",
+            "s = x.std(axis=0)",
+            line=1,
+            says=("np.sqrt(squares / n)", "len(x)"),
+        ),
+        where_it_grew(_deviates),
+        silent=(Case("import numpy as np\nx = np.load('a.npy')", "s = x.std(axis=1)", line=1), "s = x.std()\nf(big)"),
     ),
     LesserWay(
         tuple(_FILTERS),
@@ -199,9 +209,12 @@ WAYS = (
         "makes bins of a width that fits the middle half of the values, from the least to the largest.",
         "low, high = np.nanpercentile({a0}, [0.1, 99.9])  # leaves out what lies far away\n"
         "counts, edges = np.histogram({a0}, bins=100, range=(low, high))\nplt.stairs(counts, edges)",
-        Case("import numpy as np", "h, e = np.histogram(x, bins='auto')"),
-        _by_width,
-        silent=("h, e = np.histogram(x, bins=100)\nf(big)", "h, e = np.histogram(x)\nf(big)"),
+        Case("import numpy as np", "h, e = np.histogram(x, bins='auto')", line=1),
+        where_it_grew(_by_width),
+        silent=(
+            "h, e = np.histogram(x, bins='auto')\nf(big)",
+            Case("import numpy as np", "h, e = np.histogram(x)\nf()"),
+        ),
     ),
     LesserWay(
         ("seaborn.histplot", "seaborn.displot"),
@@ -219,13 +232,9 @@ WAYS = (
         "order = np.random.default_rng(0).permutation(len({a0}))  # eight bytes for each row\n"
         "for at in range(0, len(order), 1024):\n    part = {of0}[order[at : at + 1024]]  # of a table: .iloc\n"
         "    ...\n\n# or in place, an array that stands alone: np.random.default_rng(0).shuffle(X)",
-        Case("from sklearn.utils import shuffle", "X, y = shuffle(X, y)", says=("X[order[at",)),
-        lambda call, death: (
-            {"a0": text.removesuffix(".iloc"), **told}
-            if isinstance(told := _shuffles(call, death), dict) and isinstance(text := told["of0"], str)
-            else told
-        ),
-        silent=(Case(_FRAME, "few = df.sample(frac=0.1)"),),
+        Case("from sklearn.utils import shuffle", "X, y = shuffle(X, y)", line=1, says=("X[order[at",)),
+        where_it_grew(_shuffles),
+        silent=(Case(_FRAME, "few = df.sample(frac=0.1)", line=1), "X, y = shuffle(X, y)\nf(big)"),
     ),
     LesserWay(
         (".any", ".argmax", ".sum", "numpy.any", "numpy.argmax", "numpy.where", "numpy.nonzero", "numpy.argwhere"),
@@ -244,8 +253,8 @@ WAYS = (
         "Number the bins by division: no interval for each",
         "makes an object for each bin, also for those without a value.",
         "{to} = ({a0} // step).astype('int32')  # step: the width of a bin; a number of four bytes",
-        Case(_FRAME, "b = pd.cut(df['x'], bins=np.arange(0, 1000, 0.001))"),
-        _has_many_bins,
+        Case(_FRAME, "b = pd.cut(df['x'], bins=np.arange(0, 1000, 0.001))", line=1),
+        where_it_grew(_has_many_bins),
         silent=("b = pd.cut(df['x'], 10)\nf(big)",),
     ),
     LesserWay(
@@ -254,9 +263,12 @@ WAYS = (
         "sorts a copy of all values, and keeps their order, eight bytes for each.",
         "counts = np.bincount({of0}.ravel())  # whole numbers from 0 on: how often each is there\n"
         "values = np.flatnonzero(counts)\n\ncodes, values = pd.factorize({of0}.ravel())  # or any values",
-        Case("import numpy as np", "v, i, n = np.unique(labels, return_inverse=True, return_counts=True)"),
-        _with_indices,
-        silent=("v = np.unique(labels)\nf(big)",),
+        Case("import numpy as np", "v, i, n = np.unique(x, return_inverse=True, return_counts=True)", line=1),
+        where_it_grew(_with_indices),
+        silent=(
+            Case("import numpy as np", "v = np.unique(x)", line=1),
+            "v, n = np.unique(x, return_counts=True)\nf(big)",
+        ),
     ),
     LesserWay(
         (
