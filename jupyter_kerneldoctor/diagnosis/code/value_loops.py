@@ -73,7 +73,7 @@ def value_loops(code: Notebook, loop: ast.While, inner: list[ast.AST]) -> Iterat
     yield from _newton(inner, given, asked)
     yield from _settles(given, asked, until=until)
     if (why := never_near(loop, asked, until=until)) is not None:
-        yield ValueLoop("near", why, 20_000)
+        yield ValueLoop("near", why, 200_000)
 
 
 def _is_newtons(one: ast.AugAssign) -> bool:

@@ -32,9 +32,9 @@ _ERRORS += "    if errors == 0:\n        break"
 
 
 def _often(source: str) -> list[Stack]:
-    """Make the looks at a cell that has gone round five thousand times in a second."""
+    """Make the looks at a cell that has gone round fifty thousand times in a second."""
     rounds = ((source.count("\n") + 1,), (1,))
-    return [replace_(one, glances_s=(one.glances_s or 0) / 5) for one in at_work(source, 2, rounds=rounds)]
+    return [replace_(one, glances_s=(one.glances_s or 0) / 50) for one in at_work(source, 2, rounds=rounds)]
 
 
 class EndTheLoop(Fix):
