@@ -22,7 +22,8 @@ def killed_at_the_limit(kernel: LiveKernel) -> Recording:
     recording = kernel.recording()
     answer = diagnose(recording)
     assert recording.end.signal == "SIGKILL"
-    assert (answer.cause.id, answer.cause.certainty.word) == ("oom-cgroup", "proven")
+    assert answer.cause.id == "oom-cgroup"
+    assert answer.cause.certainty.word == "proven" or not recording.samples, "only before the first look it is likely"
     if recording.end.source != "the system's log":  # else Linux ended the recorder, too, before it had a turn
         assert recording.end.cgroups[0].oom_kills_after == 1
         assert recording.end.cgroups[0].limit_bytes == 300 << 20

@@ -1,5 +1,6 @@
 """The memory of a kernel and the limits on it: what was left, what was missing, which limit counts."""
 
+import math
 from bisect import bisect_right
 from functools import cached_property
 from itertools import pairwise
@@ -132,6 +133,17 @@ class Memory(MeasuredMemory):
     def kills_are_own(self) -> bool:
         """Whether that group is the kernel's own, and not one above it, which counts other processes' kills, too."""
         return bool(self.groups) and self.kills is self.groups[0]
+
+    @cached_property
+    def was_killed_unseen(self) -> bool:
+        """Whether the own group has reached its limit and counts a kill, but nobody looked before the death.
+
+        The count may be older than the kernel, as that of a container is in which kernels died before.
+        """
+        own = next(iter(self.groups), None)
+        if own is None or self.samples or own.oom_kills_before is not None:
+            return False
+        return bool(own.oom_kills_after) and (own.peak_bytes or 0) >= NEAR * (own.limit_bytes or math.inf)
 
     @cached_property
     def pressed(self) -> CgroupDelta | None:

@@ -88,6 +88,9 @@ class OutOfMemoryInCgroup(Cause):
         # The recorder was killed, too, before it could write the end; the server saw that of the kernel.
         climbing = tuple(number * 10 * MIB for number in range(5, 42))
         yield recording("fit()", end="not-seen", memory=climbing, groups=[full], server=ServerView(returncode=-9))
+        # It died before the recorder's first look.
+        unseen = Group(500 * MIB, oom_kills=(None, 1), peak_bytes=500 * MIB)
+        yield recording("fit()", signal="SIGKILL", memory=(), groups=[unseen, Group()])
         # The lines of Linux's mm/oom_kill.c; no count could be read.
         yield recording("fit()", signal="SIGKILL", memory=growth, kernel_log=_LINES)
 
@@ -101,6 +104,8 @@ class OutOfMemoryInCgroup(Cause):
         killed = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=1020 * MIB)
         yield recording("f()", signal="SIGSEGV", memory=memory, groups=[killed])
         yield recording("f()", signal="SIGKILL", memory=memory, groups=[killed], server="restart")
+        unseen = Group(1 * GIB, oom_kills=(None, 1), peak_bytes=300 * MIB)
+        yield recording("time.sleep(30)", signal="SIGKILL", memory=(), groups=[unseen, Group()])
         # The log says that it was the machine.
         line = f"Out of memory: Killed process {PID} (python3) total-vm:2000000kB, anon-rss:1000000kB, file-rss:0kB"
         yield recording("f()", signal="SIGKILL", memory=memory, groups=[killed], kernel_log=[line])
@@ -155,6 +160,8 @@ def _without_counts(death: Death) -> Certainty | None:
 
 def _certainty(death: Death) -> Certainty | None:
     memory, is_seen = death.memory, death.status.known
+    if memory.was_killed_unseen:
+        return Certainty.LIKELY
     if memory.kills is None:
         return _without_counts(death)
     if not memory.kills.oom_kills:

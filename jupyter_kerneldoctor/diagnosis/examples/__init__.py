@@ -38,6 +38,7 @@ class Group:
     oom_kills: tuple[int | None, int | None] = (0, 0)
     limit_hits: tuple[int, int] = (0, 0)
     usage_bytes: int | None = None
+    peak_bytes: int | None = None
 
 
 def recording(
@@ -204,7 +205,8 @@ def _end(
 def _delta(group: Group, depth: int) -> CgroupDelta:
     path = "/" if depth else "/kernel"
     source = f"/sys/fs/cgroup{path.rstrip('/')}/memory.events"
-    return CgroupDelta(path, source, *group.oom_kills, *group.limit_hits, group.usage_bytes, group.limit_bytes)
+    counts = (*group.oom_kills, *group.limit_hits)
+    return CgroupDelta(path, source, *counts, group.usage_bytes, group.limit_bytes, group.peak_bytes)
 
 
 def _returncode(signal: str | None, exit_code: int | None) -> int | None:

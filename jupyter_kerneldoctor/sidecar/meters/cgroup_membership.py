@@ -42,7 +42,7 @@ class Membership:
         read: that is no move, also where it is waited for right after that.
         """
         seen = self._file.read()
-        if seen != self._seen and is_exiting(self._stat.read()):
+        if (not seen or seen != self._seen) and is_exiting(self._stat.read()):
             of_version_2 = b"".join(line for line in seen.splitlines(keepends=True) if line.startswith(b"0::"))
             seen = self._seen or self._known or of_version_2
         if seen == self._seen or not seen:

@@ -150,8 +150,10 @@ def test_a_process_that_ends_leaves_no_group(tmp_path: Path, stat: str) -> None:
     (tmp_path / "proc/42/stat").write_text(stat)
 
     assert not tree.meter().levels, "nothing is known of one that is first seen as it ends"
-    told = tree.meter("4:memory:/a\n0::/\n")
-    assert [limit["bytes"] for limit in told.limits()] == [GIB], "but what it said of itself"
+    for seen in ("4:memory:/\n0::/\n", ""):
+        (tmp_path / "proc/42/cgroup").write_text(seen)
+        told = tree.meter("4:memory:/a\n0::/\n")
+        assert [limit["bytes"] for limit in told.limits()] == [GIB], "but what it said of itself"
     assert not meter.refresh()
     assert [limit["bytes"] for limit in meter.limits()] == [GIB]
 
