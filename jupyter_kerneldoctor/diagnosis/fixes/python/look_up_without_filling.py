@@ -45,7 +45,7 @@ class LookUpWithoutFilling(Fix):
     When it is offered: Memory ran out while a `defaultdict` got longer, and most of it came in a statement that only
     reads its entries.
 
-    What it costs: Nothing.
+    What it costs: Nothing, unless the code counts on an entry of each key that was asked for, as `len(table)` does.
     """
 
     id, title, causes = "look-up-without-filling", "Look up with get: each question makes an entry", (Family.MEMORY,)
@@ -87,6 +87,20 @@ class LookUpWithoutFilling(Fix):
             2,
             becomes="for x in xs:\n    found = near.get(x, {})\n    n += len(found)",
         ),
+        _grew(
+            "list",
+            ".append(b)",
+            "for x in xs:\n    for y in near[(x), 1]:\n        n += y",
+            2,
+            becomes="for x in xs:\n    for y in near.get(((x), 1), ()):\n        n += y",
+        ),
+        _grew(  # another one of this name has numbers
+            "list",
+            ".append(b)\nclass Index:\n    def __init__(self): self.near = defaultdict(int)",
+            "for x in xs:\n    if near[x]:\n        n += 1",
+            2,
+            says=("near.get(key, ())",),
+        ),
     ]
     SILENT = [
         _grew("list", ".append(b)", "for x in xs:\n    near[x].append(1)", 2),
@@ -98,6 +112,15 @@ class LookUpWithoutFilling(Fix):
         _grew("list", ".append(b)", "for x in xs:\n    near[x].append(near[y][0])", 2),
         _grew("list", ".append(b)", "def at(x): return near[x]\nfor x in xs: at(x).append(1)", 1),
         _grew("list", ".append(b)", "for x in xs:\n    rows = f(x)\n    n += len(near[x])", 2),
+        _grew("list", ".append(b)", "for x in xs:\n    if y not in near[x]:\n        near[x].append(y)", 2),
+        _grew("int", " += b", "for x in xs:\n    n = near[x]\n    near[x] = n + 1", 2),
+        _grew("list", ".append(b)", "for x in xs:\n    near[x]", 2),  # so that it has an entry
+        _grew("list", ".append(b)", "for x in xs:\n    row = near[x] if x else []\n    row.append(1)", 2),
+        _grew("list", ".append(b)", "for x in xs:\n    row = other or near[x]\n    row.append(1)", 2),
+        _grew("list", ".append(b)", "def at(x):\n    row = near[x]\n    return row, 1\nfor x in xs: fill(at(x))", 2),
+        _grew("list", ".append(b)", "def at(x):\n    row = near[x]\n    yield row\nfor x in xs: fill(at(x))", 2),
+        _grew("Stats", ".add(b)", "for x in xs:\n    near[x].record(1)", 2),
+        _grew("Stats", ".add(b)", "for x in xs:\n    near[x].count += 1", 2),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -122,7 +145,15 @@ def _asked(lookup: Lookup, empty: str | None) -> str:
     """Return the look-up that makes nothing."""
     node, scope = lookup.node, lookup.scope
     key = scope.segment(node.slice)
-    if isinstance(node.slice, ast.Tuple) and not (key.startswith("(") and key.count("(") == 1):
+    if isinstance(node.slice, ast.Tuple) and not _is_one_argument(key):
         key = f"({key})"
     default = "()" if lookup.is_iterated and empty in ("[]", "set()", "{}", "()") else empty
     return f"{scope.segment(node.value)}.get({key}, {default})"
+
+
+def _is_one_argument(key: str) -> bool:
+    """Whether a key of several parts stands in parentheses already: not that of `near[a, b]`, or of `near[(a), b]`."""
+    match ast.parse(f"f({key})", mode="eval").body:
+        case ast.Call(args=[ast.Tuple()]):
+            return True
+    return False
