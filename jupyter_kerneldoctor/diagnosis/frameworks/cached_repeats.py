@@ -1,6 +1,7 @@
 """Pipelines of `tf.data` that repeat before they cache: the cache takes every round anew."""
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,8 +14,10 @@ from ..edits import Changes, insert_after, remove, replace
 from .kept_items import lines_of
 from .keras import Step, pipeline_steps
 
-_ONE_TO_ONE = frozenset({"map", "filter", "prefetch", "with_options", "apply"})
+_ONE_TO_ONE = frozenset({"map", "filter", "prefetch", "with_options"})
 """Steps that do the same to each element, whenever it comes."""
+_CHANCE = re.compile(r"rand|augment|noise|dropout|cutout|mixup|jitter", re.IGNORECASE)
+"""What stands in a function that gives another result each time: a cache would keep one of them for all epochs."""
 _ORDER = frozenset({"shuffle", "repeat"})
 _FINITE = frozenset({"take", "cache"})
 
@@ -45,7 +48,7 @@ def cached_repeats(code: Notebook) -> Iterator[CachedRepeat]:
                 case ast.Call(func=ast.Attribute(attr="repeat")) if _is_more_than_once(one):
                     if where is cache.scope and one.lineno > cache.call.lineno:
                         continue  # it comes later, under the same name
-                    yield CachedRepeat(cache, one, where, _other_way_round(cache, one, where))
+                    yield CachedRepeat(cache, one, where, _other_way_round(cache, one, where, code))
                     break
 
 
@@ -60,17 +63,19 @@ def _is_more_than_once(repeat: ast.Call) -> bool:
     return not any(isinstance(one, ast.Constant) and one.value in (0, 1) for one in given_to(repeat))
 
 
-def _other_way_round(cache: Step, repeat: ast.Call, scope: Scope) -> Changes:
+def _other_way_round(cache: Step, repeat: ast.Call, scope: Scope, code: Notebook) -> Changes:
     """Return what moves `shuffle` and `repeat` behind the cache; nothing where other steps would change by that."""
     if scope is not cache.scope:
         return ()
     base, order = _without_order(repeat)
-    steps, inner = list[str](), cache.owner
+    steps, inner = list[ast.Call](), cache.owner
     while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner is not repeat:
-        steps, inner = [inner.func.attr, *steps], inner.func.value
-    if not {*steps} <= _ONE_TO_ONE or not order:
-        return ()
+        steps, inner = [inner, *steps], inner.func.value
     segment = scope.segment
+    if not order or not all(_is_same_each_time(one, scope, code) for one in steps):
+        return ()
+    if not segment(repeat).startswith(segment(base)):
+        return ()  # it stands in parentheses
     moved = segment(repeat)[len(segment(base)) :]
     if inner is repeat:
         between = segment(cache.call)[len(segment(repeat)) :]
@@ -84,7 +89,7 @@ def _other_way_round(cache: Step, repeat: ast.Call, scope: Scope) -> Changes:
     for block in _blocks(scope):
         if first in block and last in block:
             rest = block[block.index(first) + 1 : block.index(last)]
-            if all(_is_one_to_one(one, name) for one in rest) and _root(base) == name:
+            if all(_is_one_to_one(one, name, scope, code) for one in rest) and _root(base) == name:
                 return remove(scope, first) + insert_after(scope, last, *lines_of(first, scope).splitlines())
     return ()
 
@@ -119,14 +124,25 @@ def _statement_of_name(repeat: ast.Call, base: ast.expr, scope: Scope) -> ast.st
     return statement
 
 
-def _is_one_to_one(statement: ast.stmt, name: str) -> bool:
+def _is_same_each_time(step: ast.Call, scope: Scope, code: Notebook) -> bool:
+    """Whether a step does the same to each element, and what it maps by has nothing to do with chance."""
+    if not isinstance(step.func, ast.Attribute) or step.func.attr not in _ONE_TO_ONE:
+        return False
+    given = [scope.segment(one) for one in step.args]
+    for one in (each for part in step.args for each in walk(part) if isinstance(each, ast.Name)):
+        made = code.definition(one, scope)
+        given += [made.scope.segment(made.definition)] if made is not None and made.definition is not None else []
+    return not any(map(_CHANCE.search, given))
+
+
+def _is_one_to_one(statement: ast.stmt, name: str, scope: Scope, code: Notebook) -> bool:
     """Whether a statement does the same to each element, `ds = ds.map(f)`, or has nothing to do with the pipeline."""
     match statement:
         case ast.Assign(
             targets=[ast.Name(id=target)],
-            value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method), args=given),
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner)), args=given) as step,
         ) if target == owner == name and name not in plain_names(*given):
-            return method in _ONE_TO_ONE
+            return _is_same_each_time(step, scope, code)
     return not any(isinstance(one, ast.Name) and one.id == name for one in walk(statement))
 
 

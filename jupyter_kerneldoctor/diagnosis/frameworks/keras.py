@@ -82,8 +82,18 @@ def is_of_batches(step: Step, code: Notebook) -> bool:
 
 def is_fed_by_a_pipeline(code: Notebook) -> bool:
     """Whether what runs trains a Keras model, or goes through a `tf.data` pipeline."""
-    loops = ((one.iter, scope) for scope in code.running for one in scope.nodes if isinstance(one, ast.For))
+    loops = [(one.iter, scope) for one, scope in code.running.nodes(ast.For)]
+    loops += [
+        (given, scope) for one, scope in loops if isinstance(one, ast.Call) for given in one.args
+    ]  # enumerate(ds)
     return any(training_calls(code)) or any(is_dataset(one, scope, code) for one, scope in loops)
+
+
+def may_use_a_pipeline(code: Notebook) -> bool:
+    """Whether what runs goes through a `tf.data` pipeline, or trains anything, which may be a model made in a file."""
+    calls = (one.func for scope in code.running for one in scope.calls)
+    trains = any(isinstance(one, ast.Attribute) and one.attr in _TRAINING for one in calls)
+    return trains or is_fed_by_a_pipeline(code)
 
 
 def batched_before(owner: ast.expr) -> ast.Call | None:

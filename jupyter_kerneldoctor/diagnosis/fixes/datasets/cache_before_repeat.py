@@ -1,7 +1,11 @@
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.cached_repeats import cached_repeats
+from ...frameworks.keras import may_use_a_pipeline
 
-_SNIPPET = "ds = ds.cache()  # before the repeat: it holds one epoch\nds = ds.repeat()  # and then what else there was"
+_SNIPPET = (
+    "ds = ds.cache()  # before the repeat, and before a map with chance: it holds one epoch\n"
+    "ds = ds.repeat()  # and then what else there was"
+)
 _TF = "import tensorflow as tf\nds = tf.data.Dataset.from_tensor_slices(names)\n"
 _FIT = "model = tf.keras.Sequential()\nmodel.fit(ds, steps_per_epoch=20, epochs=60)"
 _MAKE = (
@@ -20,8 +24,8 @@ class CacheBeforeRepeat(Fix):
     When it is offered: Memory grew in a cell that goes through a `tf.data` pipeline with a `repeat()` before its
     `cache()`. It is an edit where only steps stand between them that do the same to each element.
 
-    What it costs: Nothing; the later epochs become faster. What is random in a `map` before the cache stays the same in
-    all epochs. Where one epoch does not fit either, `cache(filename)` keeps it in a file.
+    What it costs: Nothing; the later epochs become faster. A `map` that is random has to come after the cache, which
+    would keep one result for all epochs. Where one epoch does not fit either, `cache(filename)` keeps it in a file.
     """
 
     id, causes = "cache-before-repeat", (Family.MEMORY,)
@@ -55,6 +59,13 @@ class CacheBeforeRepeat(Fix):
             _FIT,
             says=("ds = ds.cache()  # before", "ds = ds.repeat()"),
         ),
+        Case(  # another picture in each epoch
+            _TF + "def turn(x):\n    return tf.image.random_flip_left_right(x)\nds = ds.repeat().map(turn).cache()",
+            _FIT,
+            says=("before a map with chance",),
+        ),
+        Case(_TF + "ds = ds.repeat().apply(pairs).cache()", _FIT, says=("ds = ds.cache()  # before",)),
+        Case(_TF + "ds = (ds).repeat().cache()", "for one in enumerate(ds): step(one)", says=("ds = ds.cache()",)),
     ]
     SILENT = [
         Case(_TF + "ds = ds.map(load).cache().repeat().batch(32)", _FIT),
@@ -63,16 +74,22 @@ class CacheBeforeRepeat(Fix):
         Case(_TF + "ds = ds.cache()", "ds = ds.repeat()", _FIT),
         Case(_TF + "ds = ds.repeat(1).cache()", _FIT),
         Case(_TF + "ds = ds.repeat().cache()", _FIT, before_mib=1900),
+        Case(_TF + "ds = ds.repeat().cache()", "big = [0] * 10**10"),
         Case("import numpy as np\nds = np.ones(9).repeat(3)\nds.cache()", "work(ds)"),
     ]
 
     def propose(self, death: Death) -> Proposals:
-        for one in cached_repeats(death.code) if death.memory.grew_here else ():
+        is_used = death.memory.grew_here and may_use_a_pipeline(death.code)
+        for one in cached_repeats(death.code) if is_used else ():
             repeat, cache = (" ".join(one.scope.segment(call).split()) for call in (one.repeat, one.cache.call))
-            often = "each epoch" if one.is_endless else "each of the rounds"
+            often = (
+                "each epoch is put into the cache anew, and nothing is read from it"
+                if one.is_endless
+                else "each round is put into the cache anew, and it has to hold all of them"
+            )
             why = (
-                f"{quote(cache)} comes behind {quote(repeat)}: {often} is put into the cache anew, and nothing is read "
-                "from it. Before `repeat()` it is full after one epoch, and the others read it."
+                f"{quote(cache)} comes behind {quote(repeat)}: {often}. Before `repeat()` it is full after one round, "
+                "and the others read it."
             )
             snippet = None if one.edits else _SNIPPET
             yield Proposal(one.edits, why, death.memory.ramp_bytes or death.memory.missing_bytes, snippet=snippet)

@@ -4,7 +4,7 @@ from ...code.origins import Origins
 from ...edits import remove, replace
 from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 from ...frameworks.cached_repeats import cached_repeats
-from ...frameworks.keras import pipeline_steps
+from ...frameworks.keras import may_use_a_pipeline, pipeline_steps
 
 _FILE = "In a file they take none. Delete that file when the pipeline changes."
 _SHARED = "It is made for several pipelines, which one file would mix up. Without it each epoch works them out again."
@@ -54,6 +54,7 @@ class DatasetCacheToFile(Fix):
         Case(_DATA, "model.fit(data.cache().batch(32))", before_mib=1900),
         Case(_DATA, "model.fit(data.repeat().cache().batch(32), steps_per_epoch=9, epochs=3)"),
         Case("import functools", "functools.cache()"),
+        Case(_DATA + "\ndata = data.cache().batch(32)", "big = [0] * 10**10"),
     ]
 
     def propose(self, death: Death) -> Proposals:
@@ -61,7 +62,8 @@ class DatasetCacheToFile(Fix):
         endless = {one.cache.call for one in cached_repeats(death.code)}  # a file would never be complete either
         steps = [one for one in steps if one.call not in endless]
         missing, origins = death.memory.missing_bytes, Origins(death.code)
-        for at, step in enumerate(steps if death.memory.grew_here else (), 1):
+        is_used = death.memory.grew_here and may_use_a_pipeline(death.code)
+        for at, step in enumerate(steps if is_used else (), 1):
             scope = step.scope
             why = (
                 f"{quote(scope.segment(step.call))} keeps every element in memory that goes through it; the cell took "
