@@ -17,7 +17,7 @@ _NAMED_PIPE = re.compile(r"fifo|os\.pipe\(|openpty")
 
 def waits_for_the_background(still: StuckCell) -> bool:
     """Whether it reads what a program writes that has ended: only one that this has left running has the pipe open."""
-    if _runs_a_script(still):
+    if runs_a_script(still):
         return True
     if still.main.has_a_timeout or still.main.writes_to_a_pipe or still.others or still.native_threads_at_work:
         return False
@@ -34,7 +34,7 @@ def waits_for_the_background(still: StuckCell) -> bool:
     )
 
 
-def _runs_a_script(still: StuckCell) -> bool:
+def runs_a_script(still: StuckCell) -> bool:
     """Whether `%%bash` waits for the end of a pipe, and its shell is gone: a thread of IPython reads that pipe."""
     cell = still.recording.running_cell
     is_script = any(one.short_file == _SCRIPT for one in still.main.frames)

@@ -4,16 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace as changed
 from typing import Any
 
-from ...analysis.held_pipe import BACKGROUND, waits_for_the_background
-from ...code.trees import walk
+from ...analysis.held_pipe import BACKGROUND, runs_a_script, waits_for_the_background
+from ...code.calls import last_name
+from ...code.origins import all_origins
 from ...edits import replace
 from ...examples.stuck import child_state, frame, thread
 from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote, stuck
 
 _AT_THE_END = re.compile(r"(?s)(.*[^\s&>|])\s*&\s*([\"']{1,3})")
-_TO_A_FILE = re.compile(r"(?<![\d&])>")
+_TO_A_FILE = re.compile(r"(?<![2-9&])>")
 _BOTH = re.compile(r"&>|2>&1|2>\s*\S")
 _SEVERAL = re.compile(r"[;|()\n`]|&&|\$\(")
+_RUNS = frozenset(
+    {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "popen", "system"}
+)
+"""Functions of `subprocess`, `os` and IPython that run a command."""
 _LOG = "background.log"
 _SNIPPET = (
     "import subprocess\n\nlog = open('background.log', 'w')  # or subprocess.DEVNULL: no pipe that somebody waits for\n"
@@ -98,6 +103,14 @@ class DetachTheProgram(Fix):
             says=("%%bash --bg", "> background.log 2>&1 &"),
         ),
         _waits("subprocess.run(['redis-server', '--daemonize', 'yes'], capture_output=True)", says=("DEVNULL",)),
+        _waits(
+            "title = 'Sales & Costs'\nsubprocess.run(['redis-server', '--daemonize', 'yes'], capture_output=True)",
+            says=("another one that this left running",),
+        ),
+        _waits(
+            "%%time\nargs = ['bash', '-c', 'mlflow ui 1> ui.log &']\nsubprocess.run(args, capture_output=True)",
+            becomes={"ui.log &'": "ui.log 2>&1 &'"},
+        ),
     ]
     SILENT = [
         _waits("subprocess.run('make all & make docs & wait', shell=True, capture_output=True)", processes=[_AT_WORK]),
@@ -111,7 +124,7 @@ class DetachTheProgram(Fix):
         still = death.stuck_cell
         if still is None or not waits_for_the_background(still):
             return
-        if death.cell is not None and death.cell.source.startswith("%%"):
+        if death.cell is not None and runs_a_script(still):
             why = "The shell of the cell has ended; the program that it left in the background has its pipe."
             yield Proposal((), why, snippet=_OF_A_SCRIPT.format(first=death.cell.source.split("\n")[0].split(" --")[0]))
             return
@@ -142,13 +155,12 @@ class DetachTheProgram(Fix):
 
 
 def _in_background(death: Death) -> Iterator[tuple[ast.expr, Scope]]:
-    """Yield the texts of the running code in which a shell is told to go on without waiting."""
-    within: set[ast.AST] = set()
-    for node, scope in death.code.running.nodes(ast.JoinedStr):
-        within |= {*walk(node)}
-        parts = (one.value if isinstance(one, ast.Constant) else "?" for one in node.values)
-        if BACKGROUND.search("".join(map(str, parts))):
-            yield node, scope
-    for text, scope in death.code.running.nodes(ast.Constant):
-        if isinstance(text.value, str) and text not in within and BACKGROUND.search(text.value):
-            yield text, scope
+    """Yield the texts in which a shell is told to go on without waiting, of what the running code runs."""
+    for call, scope in death.code.running.nodes(ast.Call):
+        given = [*call.args[:1], *(word.value for word in call.keywords if word.arg in ("args", "cmd", "command"))]
+        for one in given if last_name(call.func) in _RUNS else ():
+            for text, where in all_origins(one, scope, death.code, parts=True):
+                written = text.values if isinstance(text, ast.JoinedStr) else [text]
+                parts = (part.value if isinstance(part, ast.Constant) else "?" for part in written)
+                if isinstance(text, ast.JoinedStr | ast.Constant) and BACKGROUND.search("".join(map(str, parts))):
+                    yield text, where
