@@ -12,10 +12,11 @@ import ast
 import dataclasses
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from .changes import Change, Changes, EditRefusedError, joined
 from .code.calls import given_to
-from .code.cellsource import line_of, mask, offset, parse, span
+from .code.cellsource import line_of, lines_of, mask, offset, parse, span
 from .code.notebook import Call, Notebook
 from .code.scopes import Scope
 from .code.trees import after_future
@@ -156,17 +157,19 @@ def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:
 
 
 def dedent(scope: Scope, block: ast.With | ast.AsyncWith, first: ast.stmt) -> Changes:
-    """Move a statement of a block, and all that follow it there, behind the block, with the comments above them."""
+    """Move a statement of a block, and all that follow it there, behind the block, with their comments."""
     moved = block.body[block.body.index(first) :]
     source, unit = scope.tree.source, indent_unit(scope, block)
     if len(moved) == len(block.body):
         raise EditRefusedError("nothing would be left in the block")
     for one in moved:
         indentation(source, one)  # each begins its own line
-    before = block.body[len(block.body) - len(moved) - 1]
+    before, last = block.body[len(block.body) - len(moved) - 1], moved[-1].end_lineno or moved[-1].lineno
+    begin = indentation(source, moved[0]) + "#"
+    last += sum(1 for _ in takewhile(lambda line: line.startswith(begin), lines_of(source)[last:]))  # below them
     texts = {line for one in moved for line in lines_within_texts(one)}
     changes = list[Change]()
-    for line in range((before.end_lineno or before.lineno) + 1, (moved[-1].end_lineno or moved[-1].lineno) + 1):
+    for line in range((before.end_lineno or before.lineno) + 1, last + 1):
         text = line_of(source, line)
         if line in texts or not text.strip():
             continue

@@ -35,7 +35,7 @@ class KeptPermit(NamedTuple):
     """What needs a permit."""
     function: str
     is_lock: bool
-    """Whether it is a lock, which may protect what comes behind the wait."""
+    """Whether only one can have it: it may protect what comes behind the wait."""
 
     @property
     def is_async(self) -> bool:
@@ -52,7 +52,18 @@ class KeptPermit(NamedTuple):
         made = {name for one in inner if isinstance(one, ast.Assign) for name in plain_names(*one.targets)}
         awaits = [one for one in inner if isinstance(one, ast.Await)]
         only_waits = all(self.call in walk(one) or plain_names(one) & made for one in awaits)
-        return only_waits and len(self.block.items) == 1 and (len(moved) == 1 or not self.is_lock)
+        opened = [item.context_expr for one in inner if isinstance(one, ast.With | ast.AsyncWith) for item in one.items]
+        if not only_waits or len(self.block.items) != 1 or not all(called_name(one) in _GROUPS for one in opened):
+            return False  # what it opens may be the work that is to be limited
+        return not self.is_lock or (len(moved) == 1 and self._changes_only_names_of_its_own(moved[0]))
+
+    def _changes_only_names_of_its_own(self, statement: ast.stmt) -> bool:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                return name not in self.scope.outside
+            case ast.Expr(value=value):
+                return value is self.call or isinstance(value, ast.Await)
+        return isinstance(statement, ast.Return)
 
 
 def kept_permit(code: Notebook) -> KeptPermit | None:
@@ -64,11 +75,11 @@ def kept_permit(code: Notebook) -> KeptPermit | None:
 
 def _in(scope: Scope, code: Notebook) -> Iterator[KeptPermit]:
     for block, permit in _taken(scope):
-        made = _made_by(permit, scope, code)
-        for statement in block.body if made else ():
+        made = None if _is_local(permit, scope) else _made_by(permit, scope, code)
+        for statement in block.body if made is not None else ():
             for call, name in _handed(statement):
                 if _needs(name, unparse(permit), scope, code) and _is_awaited(statement, call, block):
-                    yield KeptPermit(scope, block, scope.segment(permit), statement, call, name, made == "Lock")
+                    yield KeptPermit(scope, block, scope.segment(permit), statement, call, name, _is_lock(made))
 
 
 def _taken(scope: Scope) -> Iterator[tuple[Block, ast.expr]]:
@@ -81,10 +92,25 @@ def _taken(scope: Scope) -> Iterator[tuple[Block, ast.expr]]:
                 yield node, permit
 
 
-def _made_by(node: ast.expr, scope: Scope, code: Notebook) -> str:
-    """Return what made a semaphore or lock, "" for anything else."""
+def _made_by(node: ast.expr, scope: Scope, code: Notebook) -> ast.Call | None:
+    """Return the call that made a semaphore or lock, None for anything else."""
     origins = all_origins(node, scope, code) if isinstance(node, ast.Name | ast.Attribute) else []
-    return next((name for one in origins if (name := called_name(one.node)) in _PERMITS), "")
+    calls = (one.node for one in origins if isinstance(one.node, ast.Call))
+    return next((one for one in calls if called_name(one) in _PERMITS), None)
+
+
+def _is_lock(made: ast.Call | None) -> bool:
+    """Whether there is one permit: of a lock, and of a semaphore that was not given another number."""
+    if made is None or called_name(made) == "Lock":
+        return True
+    return all(isinstance(one, ast.Constant) and one.value == 1 for one in given_to(made))
+
+
+def _is_local(permit: ast.expr, scope: Scope) -> bool:
+    """Whether a permit is of a function's own making: another function's of the same name is another one."""
+    if not isinstance(permit, ast.Name) or scope.is_cell or permit.id in scope.outside:
+        return False
+    return permit.id in scope.bindings and permit.id not in scope.parameters
 
 
 def _handed(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:

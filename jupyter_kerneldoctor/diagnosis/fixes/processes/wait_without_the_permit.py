@@ -94,6 +94,25 @@ class WaitWithoutThePermit(Fix):
         _awaits(_MIXED, "await crawl('/')", says=("async with sem:\n    ...", "await crawl(one)  # after the block")),
         _awaits(_ACQUIRED, "await C().visit('/')", says=("`self.sem`", "async with self.sem:\n    ...")),
         _awaits(_ADDS, "await both(1, 2)", says=("Hold the lock", "`add`, which needs it, too")),
+        _awaits(  # what it adds to belongs to others, too
+            _ADDS.replace(
+                "        await add(x)\n        await add(y)", "        z = x + y\n        n[0] += await add(z)"
+            ),
+            "await both(1, 2)",
+            says=("Hold the lock",),
+        ),
+        _awaits(  # it opens what is to be limited
+            _CRAWL.replace("        # all\n", "        async with load(links) as page:\n    ").replace(
+                "in links", "in page"
+            ),
+            "await crawl('/')",
+            says=("await crawl(one)  # after the block",),
+        ),
+        _awaits(
+            f"{_CRAWL}\n        # seen",
+            "await crawl('/')",
+            becomes={1: _behind(f"{_CRAWL}\n        # seen", "    # all", "    await asyncio.g", "    # seen")},
+        ),
         _threads(
             _SIZE,
             6,
@@ -113,6 +132,9 @@ class WaitWithoutThePermit(Fix):
         ),
         _threads(_SIZE, 7, "Tree().size(root)"),  # it waits for something else
         _awaits(_CRAWL, "await other()"),
+        _awaits(  # each has one of its own
+            _SECTION.replace("async with sem:", "sem = asyncio.Semaphore(5)\n    async with sem:"), "await crawl('/')"
+        ),
         _awaits(_SAVES, "await Shop(db).save(x)"),  # each class has a lock of its own
     ]
 
