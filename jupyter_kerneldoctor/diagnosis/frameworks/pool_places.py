@@ -31,6 +31,7 @@ class Submission(NamedTuple):
 
     scope: Scope
     call: ast.Call
+    pool: ast.expr
     target: ast.expr
     """The function, as it is given."""
     given: list[ast.expr]
@@ -131,7 +132,7 @@ def _submissions(code: Notebook, functions: set[str]) -> Iterator[Submission]:
             if call.func.attr == "apply_async" and given and isinstance(given[0], ast.Tuple | ast.List):
                 given = given[0].elts
             for made, home in _makers(pool, scope, code):
-                yield Submission(scope, call, target, given, made, home)
+                yield Submission(scope, call, pool, target, given, made, home)
                 break
 
 

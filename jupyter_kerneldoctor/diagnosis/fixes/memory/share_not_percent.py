@@ -1,9 +1,11 @@
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from ...calls import is_own, nodes_at
 from ...code.calls import last_name
+from ...code.comprehensions import is_in_comprehension
 from ...code.origins import all_origins
 from ...code.trees import walk
 from ...edits import replace
@@ -25,6 +27,7 @@ _SIDES = re.compile(r"(?<![a-z])(size|shape|width|height|w|h)(?![a-z])")
 _LEAST_FACTOR = 20  # no picture is enlarged so much that 400 times its memory would be in the way
 _LEAST_SHARE = 5  # so many times the rows may be meant, to draw again and again
 _PERCENT = 100
+_MOST_PERCENT = 1000  # a picture ten times as wide
 _ENLARGED = (
     "factor = {factor} / 100  # {number:g} percent: {share:g} times as wide and high, not {number:g} times\n"
     "print(round(width * factor), round(height * factor))  # the new size, before a picture of it is made"
@@ -55,6 +58,7 @@ class ShareNotPercent(Fix):
             becomes="train = df.sample(frac=0.8, replace=True, random_state=0)",
             says=("80 times as many rows",),
         ),
+        Case("few = df.sample(frac=66.666667, replace=True)", becomes={"66.666667": "0.66666667"}),
         Case(_SPLIT, "a = split(df, percent=75)", becomes={"frac=percent": "frac=percent / 100"}),
         Case(
             "import polars as pl\nSHARE = 12.5",
@@ -95,6 +99,9 @@ class ShareNotPercent(Fix):
         Case("import cv2", "big = cv2.resize(img, None, fx=2, fy=2)"),
         Case("import cv2", "big = cv2.resize(img, (224, 224))"),
         Case("big = img.resize((cols * 32, rows * 32))"),
+        Case("buffer.resize(size * 512)"),
+        Case("import numpy as np", "a = np.resize(x, (w * 100, h * 100))"),
+        Case("big = img.resize((w * 2048, h * 2048))"),
         Case("from sklearn.preprocessing import scale", "y = scale(x, 1)"),
         Case("import torch.nn.functional as F", "y = F.interpolate(x, scale_factor=4)"),
     ]
@@ -122,7 +129,7 @@ def _drawn(call: Call, death: Death) -> Proposal | None:
             f"{quote(call.text)} draws {most:g} times as many rows as there are: `{argument}` is a share, and 1 is all."
         )
         if min(numbers) >= _LEAST_SHARE:
-            less = f"{most / _PERCENT:g}" if isinstance(share, ast.Constant) else f"{text} / 100"
+            less = f"{most / _PERCENT:.12g}" if isinstance(share, ast.Constant) else f"{text} / 100"
             why += f" For {most:g} percent it is {most / _PERCENT:g}"
             why += ", which needs no `replace=True`." if "replace=True" in call.text else "."
             return Proposal(replace(call.scope, share, less), why, death.memory.missing_bytes)
@@ -153,10 +160,11 @@ def _enlarged(call: Call, death: Death) -> Proposal | None:
     where = _FACTORS.get(last, ()) if call.name.startswith(_MODULES) else ()
     given = [one for name in where if (one := call.argument(name)) is not None]
     factors = [(part, call.scope) for one in given for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
-    for factor, scope in (*factors, *(_multiplied(call, death) if last in _RESIZED else ())):
+    is_resized = last in _RESIZED and not call.name.startswith("numpy.")
+    for factor, scope in (*factors, *(_multiplied(call, death) if is_resized else ())):
         numbers = set(_numbers(factor, scope, death))
         number = max(numbers, default=0)
-        if number >= _LEAST_FACTOR:
+        if _LEAST_FACTOR <= number <= _MOST_PERCENT:
             text, times = scope.operand(factor), f"{'up to ' * (len(numbers) > 1)}{number:g}"
             why = (
                 f"{quote(call.text)} makes a picture {times} times as wide and high, which takes {number**2:,.0f} "
@@ -168,7 +176,15 @@ def _enlarged(call: Call, death: Death) -> Proposal | None:
 
 
 def _multiplied(call: Call, death: Death) -> Iterator[tuple[ast.expr, Scope]]:
-    """Yield what a side of a picture is multiplied by, in the size that a call is given: `p` of `(w * p, h * p)`."""
+    """Yield what both sides of a picture are multiplied by, in a size that is given: `p` of `(w * p, h * p)`."""
+    found = list(_factors(call, death))
+    texts = Counter(scope.segment(node) for node, scope in found)
+    for node, scope in found:
+        if texts[scope.segment(node)] > 1 or is_in_comprehension(node, scope):
+            yield node, scope
+
+
+def _factors(call: Call, death: Death) -> Iterator[tuple[ast.expr, Scope]]:
     for given in (*call.node.args, *(word.value for word in call.node.keywords)):
         for one, scope in all_origins(given, call.scope, death.code):
             divided = {inner for node in walk(one) if _divides(node) for inner in walk(node)}

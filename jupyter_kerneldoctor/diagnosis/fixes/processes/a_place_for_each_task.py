@@ -1,4 +1,3 @@
-import ast
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Frame
@@ -8,7 +7,6 @@ from ...edits import replace
 from ...examples.stuck import frame, own_frame, thread
 from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 from ...frameworks.pool_places import FullPool, full_pool
-from ...units import plural
 
 _TASKS = "def read(q):\n    x = q.get()\ndef fill(q):\n    for x in xs: q.put(x)\n"
 _POOL = "with ThreadPoolExecutor(max_workers=3) as pool:\n"
@@ -41,7 +39,7 @@ class APlaceForEachTask(Fix):
 
     id, title, causes = (
         "a-place-for-each-task",
-        "Give the pool a worker more: its tasks wait for one without",
+        "Give the pool one more worker: its tasks wait for one that has none",
         ("hang",),
     )
 
@@ -50,7 +48,7 @@ class APlaceForEachTask(Fix):
             _TASKS,
             _RUN,
             becomes=_RUN.replace("=3", "=4"),
-            says=("`fill`", "3 workers", "pool.submit(fill, q)  # before `read`", "fill, args=(q,))"),
+            says=("`fill`", "All 3 workers", "pool.submit(fill, q)  # before `read`", "fill, args=(q,))"),
         ),
         _full(_TASKS, "n = 3", _RUN.replace("=3", "=n"), becomes=_RUN.replace("=3", "=n + 1")),
         _full(
@@ -79,6 +77,15 @@ class APlaceForEachTask(Fix):
             name="whole",
             says=("`whole`", "inner = ThreadPoolExecutor(2)", "inner.submit(part, x)"),
         ),
+        _full(
+            _INNER.replace("pool.submit(part, x)", "loop.run_in_executor(pool, part, x)"),
+            "list(pool.map(whole, xs))",
+            at=_RESULT,
+            line=3,
+            many=2,
+            name="whole",
+            says=("loop.run_in_executor(inner, part, x)",),
+        ),
     ]
     SILENT = [
         _full(_TASKS, _RUN, many=2),  # one of them has ended, and made room
@@ -100,22 +107,20 @@ class APlaceForEachTask(Fix):
 def _more(full: FullPool) -> Proposal:
     later, scope = full.later, full.later.made_in
     names = " and ".join(map(quote, full.waiting))
-    have = f"{plural(full.many, 'worker')}" if full.many > 1 else "one worker"
+    wait = f"All {full.many} workers of the pool wait" if full.many > 1 else "The only worker of the pool waits"
     why = (
-        f"The pool has {have}, and {names} has taken all of them: each waits at {quote(full.line)}. "
+        f"{wait} in {names}, as at {quote(full.line)}. "
         f"{quote(later.function)} was submitted after them, and does not begin before one of them ends."
     )
     call, given = later.scope.segment(later.call), [later.scope.segment(one) for one in later.given]
     arguments = f", args=({', '.join(given)}{',' * (len(given) == 1)})" if given else ""
     thread = f"threading.Thread(target={later.scope.segment(later.target)}{arguments}).start()"
-    snippet = f"{call}  # before {names}: then it has a worker\n\n{thread}  # or in a thread of its own"
+    snippet = f"{call}  # before {names}: then it has a worker\n\nimport threading\n{thread}  # or in its own thread"
     if not full.has_one_too_few:
         title = f"Submit {later.function} first, or run it in a thread of its own"
         return Proposal((), why, title=title, snippet=snippet)
     written = number(full.places)
-    text = scope.segment(full.places)
-    is_plain = isinstance(full.places, ast.Name | ast.Attribute | ast.Call | ast.Constant)
-    more = str(written + 1) if written is not None else f"{text} + 1" if is_plain else f"({text}) + 1"
+    more = f"{scope.operand(full.places)} + 1" if written is None else str(written + 1)
     return Proposal(replace(scope, full.places, more), why, snippet=snippet)
 
 
@@ -127,6 +132,6 @@ def _nested(full: FullPool) -> Proposal:
         f"{task} has all {full.many} workers of the pool, and waits at {quote(full.line)} for {quote(later.function)}, "
         "which it has submitted to the same pool: no worker is left for that."
     )
-    owner = later.scope.segment(later.call.func.value) if isinstance(later.call.func, ast.Attribute) else "pool"
-    snippet = f"inner = {made}  # a second pool, only for {quote(later.function)}\n{inner.replace(owner, 'inner', 1)}"
+    inner = inner.replace(later.scope.segment(later.pool), "inner", 1)
+    snippet = f"inner = {made}  # a second pool, only for {quote(later.function)}\n{inner}"
     return Proposal((), why, title="Let no task wait for a task of the same pool: a second pool", snippet=snippet)
