@@ -17,12 +17,22 @@ _MAKERS = {
 }
 """What makes a tensor, and the type that its name says."""
 _CASTS = {"long": "torch.long", "float": "torch.float", "int": "torch.int", "double": "torch.double"}
-_PLAIN = ("int", "float", "bool")
+_PLAIN = {"int": "torch.long", "float": "torch.float", "bool": "torch.bool"}
 _SAME = ("tolist", "to_numpy", "to_list")
 _ROWS = {"itertuples", "iterrows", "to_dict"}
-_COLUMN = "{name} = torch.as_tensor({column}{dtype})"
+_COLUMN = "{name} = torch.as_tensor({column}{dtype}){shape}"
 
 Loop: TypeAlias = ast.For | ast.comprehension
+
+
+class _Numbers(NamedTuple):
+    """Where a number of each row is from."""
+
+    name: str
+    array: str
+    """The column as an array."""
+    plain: str = ""
+    """The same as a list, where the loop gets numbers of Python: a float of these makes a tensor of float32."""
 
 
 class Column(NamedTuple):
@@ -35,6 +45,8 @@ class Column(NamedTuple):
     dtype: str
     key: str = ""
     """Under what it stands in a dict."""
+    shape: str = ""
+    """What gives a row the form that it had: `[:, None]` of `torch.tensor([y])`."""
 
 
 class Columns(NamedTuple):
@@ -63,7 +75,7 @@ class Columns(NamedTuple):
         if is_each:
             names = list(self.containers)
         lines = [
-            _COLUMN.format(name=name, column=one.text, dtype=one.dtype)
+            _COLUMN.format(name=name, column=one.text, dtype=one.dtype, shape=one.shape)
             for name, one in zip(names, self.columns, strict=True)
         ]
         lines[0] += "  # one tensor for each column, in place of the loop"
@@ -146,18 +158,24 @@ def _column(part: ast.expr, scope: Scope, loops: Sequence[Loop], code: Notebook)
     if maker not in _MAKERS:
         return None
     typed = next((scope.segment(word.value) for word in part.keywords if word.arg == "dtype"), "")
+    is_list = isinstance(part.args[0], ast.List | ast.Tuple)
     numbers = part.args[0].elts if isinstance(part.args[0], ast.List | ast.Tuple) else [part.args[0]]
     columns = [one for number in numbers if (one := _of_loops(number, loops, scope)) is not None]
     if not columns or len(columns) < len(numbers):
         return None
-    text = columns[0][1]
+    kinds = {_PLAIN.get(getattr(getattr(one, "func", None), "id", ""), "") for one in numbers}
+    dtype = cast or typed or _MAKERS[maker] or (kinds.pop() if len(kinds) == 1 else "")
+    texts = [one.array if dtype else one.plain or one.array for one in columns]
+    text = texts[0]
     if len(columns) > 1:
-        text = f"np.stack([{', '.join(one for _, one in columns)}], axis=1)"
-    dtype = cast or typed or _MAKERS[maker]
-    return Column(name or columns[0][0], text, f", dtype={dtype}" if dtype else "")
+        text = f"np.stack([{', '.join(texts)}], axis=1)"
+        if not dtype and any(one.plain for one in columns):
+            text = f"torch.stack([{', '.join(f'torch.as_tensor({one})' for one in texts)}], dim=1)"
+    shape = "[:, None]" if is_list and len(columns) == 1 else ""
+    return Column(name or columns[0].name, text, f", dtype={dtype}" if dtype else "", shape=shape)
 
 
-def _of_loops(number: ast.expr, loops: Sequence[Loop], scope: Scope) -> tuple[str, str] | None:
+def _of_loops(number: ast.expr, loops: Sequence[Loop], scope: Scope) -> _Numbers | None:
     while isinstance(number, ast.Call) and isinstance(number.func, ast.Name) and number.func.id in _PLAIN:
         number = number.args[0] if number.args else number.func
     return next((found for loop in loops if (found := _of_loop(number, loop, scope))), None)
@@ -170,8 +188,8 @@ def _is_given(statement: ast.stmt, name: str) -> bool:
     return False
 
 
-def _of_loop(number: ast.expr, loop: Loop, scope: Scope) -> tuple[str, str] | None:
-    """Return a name for the column that a number of a row is from, and its text; None for what is no number."""
+def _of_loop(number: ast.expr, loop: Loop, scope: Scope) -> _Numbers | None:
+    """Return the column that a number of a row is from; None for what is no number."""
     rows = loop.iter
     while isinstance(rows, ast.Call) and last_name(rows.func) in ("tqdm", "list", "trange") and rows.args:
         rows = rows.args[0]
@@ -182,15 +200,15 @@ def _of_loop(number: ast.expr, loop: Loop, scope: Scope) -> tuple[str, str] | No
     return _of_zip(number, target, rows, scope) or _of_row(number, target, rows, scope)
 
 
-def _of_zip(number: ast.expr, target: ast.expr, rows: ast.expr, scope: Scope) -> tuple[str, str] | None:
+def _of_zip(number: ast.expr, target: ast.expr, rows: ast.expr, scope: Scope) -> _Numbers | None:
     """Return the column that a name is of: `u` of `for u, r in zip(df.user, df.rating)`, `y` of `for y in df.label`."""
     match number, target, rows:
         case ast.Name(id=name), ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=columns):
             for one, column in zip(targets, columns, strict=False):
                 if isinstance(one, ast.Name) and one.id == name and _is_column(column):
-                    return name, _array(column, scope)
+                    return _Numbers(name, _array(column, scope), _list(column, scope))
         case ast.Name(id=name), ast.Name(id=row), _ if name == row and _is_column(rows):
-            return name, _array(rows, scope)
+            return _Numbers(name, _array(rows, scope), _list(rows, scope))
         case (
             ast.Subscript(
                 value=ast.Attribute(value=column, attr="iloc" | "loc" | "values" | "iat"), slice=ast.Name(id=name)
@@ -199,42 +217,52 @@ def _of_zip(number: ast.expr, target: ast.expr, rows: ast.expr, scope: Scope) ->
             ast.Name(id=row),
             ast.Call(func=ast.Name(id="range")),
         ) if name == row and _is_column(column):
-            return _field(column), _array(column, scope)
+            return _Numbers(_field(column), _array(column, scope))
     return None
 
 
-def _of_row(number: ast.expr, target: ast.expr, rows: ast.expr, scope: Scope) -> tuple[str, str] | None:
+def _of_row(number: ast.expr, target: ast.expr, rows: ast.expr, scope: Scope) -> _Numbers | None:
     """Return the column that a part of a row is of: `row.user` of `for row in df.itertuples()`."""
     match number, target:
         case ast.Name(id=name), ast.Tuple(elts=targets) if text := _table(rows, scope):
             places = [at for at, one in enumerate(targets) if isinstance(one, ast.Name) and one.id == name]
-            return (name, f"{text}[:, {places[0]}]") if places else None
+            if not places:
+                return None
+            column = f"{text}[:, {places[0]}]"
+            is_table = text.endswith(".iloc")  # of which a column is a column
+            return _Numbers(name, f"{column}.values", f"{column}.tolist()") if is_table else _Numbers(name, column)
     match number, rows:
         case (
             ast.Attribute(value=ast.Name(id=name), attr=field),
             ast.Call(func=ast.Attribute(value=table, attr="itertuples")),
         ) if name in _row_names(target):
-            return field, f"{scope.operand(table)}.{field}.values"
+            column = f"{scope.operand(table)}.{field}"
+            return _Numbers(field, f"{column}.values", f"{column}.tolist()")
         case (
             ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(field))),
             ast.Call(func=ast.Attribute(value=table, attr=method)),
         ) if method in _ROWS and name in _row_names(target):
-            return field if field.isidentifier() else "column", f"{scope.operand(table)}[{field!r}].values"
+            column = f"{scope.operand(table)}[{field!r}]"
+            plain = f"{column}.tolist()" if method == "to_dict" else ""
+            return _Numbers(field if field.isidentifier() else "column", f"{column}.values", plain)
         case (
             ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(at))),
             ast.Attribute(attr="values") | ast.Call(func=ast.Attribute(attr="to_numpy")),
         ) if name in _row_names(target):
-            return f"column_{at}", f"{scope.segment(rows)}[:, {at}]"
+            return _Numbers(f"column_{at}", f"{scope.segment(rows)}[:, {at}]")
     return None
 
 
 def _table(rows: ast.expr, scope: Scope) -> str:
-    """Return the text of the array whose rows a loop goes through; "" for something else."""
+    """Return the text of what columns are taken from, where a loop goes through its rows; "" for something else."""
     match rows:
         case ast.Attribute(attr="values") | ast.Call(func=ast.Attribute(attr="to_numpy")):
             return scope.segment(rows)
-        case ast.Call(func=ast.Attribute(value=table, attr="itertuples"), keywords=[ast.keyword(arg="index")]):
-            return f"{scope.operand(table)}.to_numpy()"
+        case ast.Call(
+            func=ast.Attribute(value=table, attr="itertuples"),
+            keywords=[ast.keyword(arg="index", value=ast.Constant(value=False))],
+        ):
+            return f"{scope.operand(table)}.iloc"
     return ""
 
 
@@ -273,3 +301,13 @@ def _array(column: ast.expr, scope: Scope) -> str:
         case ast.Attribute(attr="values"):
             return scope.segment(column)
     return f"np.asarray({scope.segment(column)})"
+
+
+def _list(column: ast.expr, scope: Scope) -> str:
+    """Return the text of a column as a list, where a loop through it gets numbers of Python; "" for an array's."""
+    match column:
+        case ast.Call(func=ast.Attribute(attr="tolist" | "to_list")):
+            return scope.segment(column)
+        case ast.Call() | ast.Attribute(attr="values"):
+            return ""
+    return f"{scope.operand(column)}.tolist()"

@@ -37,7 +37,8 @@ class OneTensorForAColumn(Fix):
 
     When it is offered: Memory ran out while a loop made tensors of single numbers of a table's rows, and kept them.
 
-    What it costs: Nothing: an index into a tensor gives a tensor of one number, too.
+    What it costs: Nothing: an index into a tensor gives a tensor of one number, too. Where no `dtype` is written,
+    compare it: a float of Python makes a tensor of float32, a column may be of float64.
     """
 
     id, causes = "one-tensor-for-a-column", (Family.MEMORY,)
@@ -56,15 +57,15 @@ class OneTensorForAColumn(Fix):
             _EACH.format(
                 row="row in df.itertuples()", value="(torch.tensor(row.user), torch.FloatTensor([row.rating]))"
             ),
-            "self.user = torch.as_tensor(df.user.values)",
-            "self.rating = torch.as_tensor(df.rating.values, dtype=torch.float)",
+            "self.user = torch.as_tensor(df.user.tolist())",
+            "self.rating = torch.as_tensor(df.rating.values, dtype=torch.float)[:, None]",
         ),
         _case(
             _EACH.format(
                 row="_, row in df.iterrows()",
                 value="{'x': torch.tensor(float(row['price'])), 'y': torch.tensor(row['y'])}",
             ),
-            "self.x = torch.as_tensor(df['price'].values)",
+            "self.x = torch.as_tensor(df['price'].values, dtype=torch.float)",
             "return {'x': self.x[n], 'y': self.y[n]}",
         ),
         Case(
@@ -72,11 +73,16 @@ class OneTensorForAColumn(Fix):
             "rows, ys = [], []\nfor i in range(len(df)):\n    rows.append(torch.tensor(df['x'].iloc[i]))\n"
             "    ys.append(torch.tensor([df.y[i]]))",
             grew=_ROWS,
-            says=("rows = torch.as_tensor(np.asarray(df['x']))", "ys = torch.as_tensor(np.asarray(df.y))"),
+            says=("rows = torch.as_tensor(np.asarray(df['x']))", "ys = torch.as_tensor(np.asarray(df.y))[:, None]"),
         ),
         _case(
             _EACH.format(row="u, r in df[['user', 'rating']].values", value="(torch.tensor(int(u)), torch.tensor(r))"),
             "self.r = torch.as_tensor(df[['user', 'rating']].values[:, 1])",
+        ),
+        _case(
+            _EACH.format(row="a, b in df.itertuples(index=False)", value="(torch.tensor(a), torch.tensor([b, a]))"),
+            "self.a = torch.as_tensor(df.iloc[:, 0].tolist())",
+            "torch.stack([torch.as_tensor(df.iloc[:, 1].tolist()), torch.as_tensor(df.iloc[:, 0].tolist())], dim=1)",
         ),
         Case(
             "import torch",
