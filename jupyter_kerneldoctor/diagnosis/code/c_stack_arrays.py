@@ -19,7 +19,8 @@ _DECLARED = re.compile(
     rf"(?:(?:const|signed|unsigned|long|struct)\s{{1,9}}){{0,3}}(?P<type>{'|'.join(_BYTES)})\s{{1,9}}(?P<names>[^()=]{{1,300}})"
 )
 """What a statement declares; not what begins with `static` or sets values, and no pointer to an array."""
-_ARRAY = re.compile(r"(?P<name>\b\w{1,80})\s*(?P<sizes>(?:\[[^\[\]]{1,120}\]\s*)+)")
+_ARRAY = re.compile(r"(?<!\*)(?P<name>\b\w{1,80})\s*(?P<sizes>(?:\[[^\[\]]{1,120}\]\s*)+)")
+"""An array, but none of pointers."""
 _ALLOCA = re.compile(
     r"(?P<name>\b\w{1,80})\s*=\s*(?:\([^()]{1,60}\)\s*)?(?:__builtin_)?alloca\s*\((?P<size>[^;]{1,120})\)\s*;"
 )

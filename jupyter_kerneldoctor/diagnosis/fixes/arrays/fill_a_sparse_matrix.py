@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...code.calls import last_name
 from ...code.literals import number
+from ...code.loop_changes import called_name
 from ...code.origins import all_origins
 from ...code.trees import walk
 from ...examples.growth import grew_in, growth
@@ -27,7 +28,7 @@ def _plan(row: str, use: str) -> Case:
     cell += f"    {use}"
     frames = [own_frame(cell, 6, "plan"), own_frame(_RUN, 1)]
     grown = [growth(2, grew_in(1500 << 20, *frames))]
-    says = ("A = sparse.lil_matrix((m, m * n), dtype='float32')", "A = A.tocsr()", "sparse.kron")
+    says = ("A = sparse.lil_matrix((m, m * n))", "A = A.tocsr()", "sparse.kron")
     return Case(cell, _RUN, growths=grown, says=says)
 
 
@@ -92,6 +93,15 @@ class FillASparseMatrix(Fix):
         _cell("A = np.zeros((n, m))", "for i in range(n):", "    A[i, at[i]] = f(i)", "y = A @ x", line=4),
         _cell("A = np.zeros((n, m))", "for i in range(n):", "    A[i, at[i]] = 0.0", "y = A @ x", line=4),
         _cell("A = np.ones((n, m))", "for i in range(n):", "    A[i, at[i]] = 0", "y = A @ x", line=4),
+        _cell("A = np.zeros((n, n))", "for i in range(n):", "    A[i, :i] = 1", "y = A @ x", line=4),  # half of it
+        _cell(
+            "A = np.zeros((n, m))",
+            "for i in range(n):",
+            "    for j in range(m):",
+            "        A[i, j] = 0.5",
+            "y = A @ x",
+            line=5,
+        ),
         _cell("A = np.zeros(n)", "for i in range(n):", "    A[at[i]] = 1", "y = A @ x", line=4),
         _cell("A = np.zeros((n, m))", "A[3, 4] = 1", "y = A @ x", line=3),
         _cell("A = np.zeros((n, m))", "A[0, 0:9] = 1", "big = [0] * 10**10", "y = A @ x", line=4),
@@ -115,7 +125,7 @@ class FillASparseMatrix(Fix):
 _SNIPPET = """\
 from scipy import sparse
 
-{name} = sparse.lil_matrix({shape}, dtype='float32')  # filled as before, and only what is set takes memory
+{name} = sparse.lil_matrix({shape})  # filled as before, and only what is set takes memory
 {name} = {name}.tocsr()  # after it is filled: for @, linprog(method='highs'), spsolve, lsqr, eigsh and scikit-learn
 
 # or at once, faster, of the places that are set
@@ -148,10 +158,19 @@ def _is_set(value: ast.expr) -> bool:
 def _may_stay_zero(index: ast.Tuple, at: Place) -> bool:
     """Whether an index leaves most places out: a part of a row, single places, those of two arrays; no box."""
     slices = [one for one in index.elts if isinstance(one, ast.Slice)]
-    is_whole = any(one.lower is None and one.upper is None and one.step is None for one in slices)
+    is_open = any(None in (one.lower, one.upper) and one.step is None for one in slices)  # half of all, as `A[i, :i]`
     is_fixed = all(isinstance(one, ast.Constant) for one in index.elts)
     is_repeated = not at.scope.is_cell or bool(at.scope.loops_around(at.node)) or not slices
-    return len(slices) < len(index.elts) and not is_whole and not is_fixed and is_repeated
+    return len(slices) < len(index.elts) and not (is_open or is_fixed or _is_each(index, at)) and is_repeated
+
+
+def _is_each(index: ast.Tuple, at: Place) -> bool:
+    """Whether two loops go through all places: `A[i, j]` where nothing but `for i` and `for j` decides which."""
+    loops = [one for one in at.scope.loops_around(at.node) if isinstance(one, ast.For)]
+    counted = {one.target.id for one in loops if isinstance(one.target, ast.Name) and called_name(one.iter) == "range"}
+    is_each = all(isinstance(one, ast.Name) and one.id in counted for one in index.elts)
+    inside = loops[0].body if loops else []
+    return is_each and at.node in inside
 
 
 def _zeros(table: ast.Name, scope: Scope, death: Death) -> Call | None:

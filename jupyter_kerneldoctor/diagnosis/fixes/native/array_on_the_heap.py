@@ -52,6 +52,7 @@ class ArrayOnTheHeap(Fix):
             says=("`alloca(n * sizeof(double))`",),
         ),
         Case(_MERGE, _LOADED, "lib.sort(p, n)", cause="stack-overflow", says=("malloc",)),
+        Case(_GRID, _HEAT, "heat.step(p, 3)", says=("`double grid[N][N]`",)),
     ]
     SILENT = [
         Case(_MERGE, _LOADED, "lib.sort(p, 1000)"),
@@ -62,22 +63,25 @@ class ArrayOnTheHeap(Fix):
         Case(_MERGE.replace("double L[n], R[m];", "double *L = malloc(n * sizeof *L);"), _LOADED, "lib.sort(p, n)"),
         Case(_GRID.replace("2000", "200"), _HEAT, "heat.step(3)"),
         Case(_MERGE, _LOADED, "lib.other(p, n)"),
+        Case(_MERGE, _LOADED, "lib.sort(1000)"),
+        Case(_MERGE.replace("double L[n], R[m];", "double *L[64], *R[n];"), _LOADED, "lib.sort(p, n)"),
         Case(_LOADED, "lib.sort(p, n)"),
     ]
 
     def propose(self, death: Death) -> Proposals:
         for call in native_calls(death):
-            is_there = death.code.is_at_line(call.node, call.scope) and not _is_small(call, death)
+            is_there = death.code.is_at_line(call.node, call.scope)
             arrays = death.find(partial(large_stack_arrays, function=call.name)) if is_there else None
+            arrays = [one for one in arrays or () if one.bytes is not None or not _is_small(call, death)]
             if arrays:
                 yield _proposal(call, arrays, death)
                 return
 
 
 def _is_small(call: Call, death: Death) -> bool:
-    """Whether every number that the function is given is known, and a small one."""
+    """Whether every number that the function is given is known, and a small one; one argument may be an array."""
     known = [number for one in call.node.args if (number := death.values.number(one, call.scope)) is not None]
-    return bool(known) and 8 * max(known) < _FEW and len(known) == len(call.node.args) - 1
+    return bool(known) and 8 * max(known) < _FEW and len(known) >= len(call.node.args) - 1
 
 
 def _proposal(call: Call, arrays: list[StackArray], death: Death) -> Proposal:
