@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..code.calls import last_name, plain_names
+from ..code.literals import number
 from ..code.notebook import Scope
 from ..code.origins import Origins
 from ..code.trees import unparse, walk
@@ -15,9 +16,9 @@ _SHAPES = {"-1, 1": True, "1, -1": False, "(-1, 1)": True, "(1, -1)": False}
 _AXES = {"0": False, "1": True, "-1": True}
 _OUTER = frozenset({"less", "less_equal", "greater", "greater_equal"})
 _NUMBERED = frozenset({"arange", "range", "tril_indices", "triu_indices"})
-_SUMS = frozenset(
-    {"sum", "mean", "logsumexp", "nansum", "dot", "matmul", "mv", "einsum", "all", "any", "count_nonzero"}
-)
+_SUMS = frozenset({"sum", "mean", "logsumexp", "nansum", "dot", "matmul", "mv", "einsum", "count_nonzero"})
+_FIRST = (0, -2)
+"""The first of two axes."""
 
 
 class Spread(NamedTuple):
@@ -35,6 +36,8 @@ class Weight(NamedTuple):
     """It is the exponential of this that is added up."""
     is_turned: bool = False
     """It is added up where an entry is not set."""
+    is_column: bool | None = None
+    """Whether there is one for each row of the matrix, or for each of its columns; None in a product of matrices."""
 
 
 class PairMatrix(NamedTuple):
@@ -111,7 +114,7 @@ def sums_columns(node: ast.expr) -> bool:
     match node:
         case ast.Call(args=given, keywords=words):
             axes = [*given, *(word.value for word in words if word.arg in ("dim", "axis"))]
-            return any(isinstance(one, ast.Constant) and one.value == 0 and one.value is not False for one in axes)
+            return any(number(one) in _FIRST for one in axes)
     return False
 
 
@@ -120,31 +123,40 @@ def weight_of(node: ast.expr, made: set[str], matrix: ast.expr, scope: Scope, or
     is_log = last_name(getattr(node, "func", None)) == "logsumexp"
     for one in walk(node):
         match one:
-            case ast.BinOp(op=ast.Mult() | ast.MatMult(), left=left, right=right):
-                pass
+            case ast.BinOp(op=ast.Mult() | ast.MatMult() as op, left=left, right=right):
+                is_product = isinstance(op, ast.MatMult)
             case ast.Call(func=ast.Attribute(attr="masked_fill", value=weight), args=[mask, *_]):
-                return Weight(_plain(weight, scope, origins), is_log=is_log, is_turned=not _is_not(mask))
+                is_column = _is_column(weight, scope, origins)
+                return Weight(_plain(weight, scope, origins), is_log, not _is_not(mask), is_column)
             case ast.Call(func=ast.Attribute(attr="where"), args=[mask, weight, other]):
                 is_other = not _has_names(weight) and _has_names(other)
-                chosen = _plain(other if is_other else weight, scope, origins)
-                return Weight(chosen, is_log=is_log, is_turned=is_other != _is_not(mask))
+                chosen = other if is_other else weight
+                is_column = _is_column(chosen, scope, origins)
+                return Weight(_plain(chosen, scope, origins), is_log, is_other != _is_not(mask), is_column)
             case ast.Call(func=ast.Attribute(attr="dot" | "matmul" | "mv"), args=[left, right]):
-                pass
+                is_product = True
             case _:
                 continue
         sides = [side for side in (left, right) if not _holds(side, made, matrix)]
         if len(sides) == 1:
             weight = _plain(sides[0], scope, origins)
+            laid = None if is_product else _is_column(sides[0], scope, origins)
             match weight:
-                case ast.Call(func=function, args=[inner]) if last_name(function) == "exp":
-                    return Weight(_plain(inner, scope, origins), is_log=True)
-                case ast.Call(func=ast.Attribute(attr="exp", value=inner), args=[]):
-                    return Weight(_plain(inner, scope, origins), is_log=True)
-            return Weight(
-                sides[0] if isinstance(sides[0], ast.Name) and not isinstance(weight, ast.Name) else weight,
-                is_log=False,
-            )
+                case (
+                    ast.Call(func=ast.Attribute(attr="exp", value=inner), args=[])
+                    | ast.Call(func=ast.Name(id="exp") | ast.Attribute(attr="exp"), args=[inner])
+                ):
+                    laid = None if is_product else laid or _is_column(inner, scope, origins)
+                    return Weight(_plain(inner, scope, origins), is_log=True, is_column=laid)
+            kept = sides[0] if isinstance(sides[0], ast.Name) and not isinstance(weight, ast.Name) else weight
+            return Weight(kept, is_log=False, is_column=laid)
     return None
+
+
+def _is_column(node: ast.expr, scope: Scope, origins: Origins) -> bool:
+    """Whether a factor of the matrix stands as a column: all else is laid along its rows."""
+    laid = spread(node, scope, origins)
+    return laid is not None and laid.is_column
 
 
 def _holds(node: ast.expr, made: set[str], matrix: ast.expr) -> bool:

@@ -75,6 +75,16 @@ class SortAndAddUp(Fix):
             "rank = np.less_equal.outer(t, t).sum(0)",
             says=("np.searchsorted(np.sort(t), t, side='right')",),
         ),
+        *(  # the weight of each row is the same for all that it adds up, a transposed matrix adds up the columns
+            Case(
+                "import numpy as np\nt = np.ones(60_000)", f"M = t[:, None] < s[None, :]\n{total}", line=1, says=(says,)
+            )
+            for total, says in (
+                ("n = (w[:, None] * M).sum(axis=1)", "result = w * counts"),
+                ("n = (w * M).sum(axis=-2)", "result = w * counts"),
+                ("n = M.T @ w", "result = sums[np.searchsorted(t[order], s, side='left')]"),
+            )
+        ),
         Case(
             "import numpy as np\nt = np.ones(60_000)",
             "later = np.expand_dims(t, 1) < np.expand_dims(t, 0)\nn = later.sum(axis=1)",
@@ -103,6 +113,7 @@ class SortAndAddUp(Fix):
         Case("import numpy as np\nt = np.ones(40_000)", "M = t[:, None] >= t", line=1),  # the matrix itself is wanted
         Case("import numpy as np\nX = np.ones((4000, 9))", "M = (X[:, None] >= X[None]).all(-1)", line=1),
         Case(_HARRELL, "c = concordance(y, net.predict(x))\nload()", line=2),
+        Case("import numpy as np\nt = np.ones(40_000)", "M = t[:, None] >= t\nis_largest = M.all(1)", line=1),
         Case("import numpy as np\nt = np.ones(40_000)", "n = (t[None] >= t[None, :]).sum()", line=1),
     ]
 
