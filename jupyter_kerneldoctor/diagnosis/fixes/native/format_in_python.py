@@ -33,13 +33,15 @@ class FormatInPython(Fix):
 
     FIRES = [
         Case(_LIBC, "libc.printf(b'%s: %d\\n', 3, 4)", says=("`3`", "print('%s: %d\\n' % (3, 4), end='')")),
+        Case(_LIBC, "libc.printf(b'%p %s\\n', p, 4)", says=("'%#x %s\\n' % (p, 4)",)),
+        Case(_LIBC, "libc.printf(b'%d%n', 4, 5)", says=("gives `5` for `%n`", "ctypes.byref(n)")),
         Case(_LIBC, "n = 4711\nlibc.printf(b'no. %s\\n', n)", says=("gives `n`", "str(n).encode()")),
         Case(_LIBC, "libc.printf('%s and %s\\n'.encode(), name)", says=("has no value",)),
         Case(
             _LIBC + "\nbuf = ctypes.create_string_buffer(80)",
             _LINE,
             "for row in rows:\n    print(line('%-9s %5ld', *row))",
-            says=("`*args`", "text = fmt % tuple(values)", "A number"),
+            says=("`*args`", "text = fmt % tuple(values)", "if it is a number"),
         ),
         Case(
             _LIBC + "\nprintf = libc.printf",
@@ -112,16 +114,16 @@ def _proposal(found: CFormat, death: Death, kind: str, value: ast.expr | None, *
     if value is None:
         told = f"has no value for a `%{kind}` of its format: C takes for an address what happens to lie there."
     elif is_sure:
-        told = f"gives {given} for `%{kind}`: C takes that number for the address of a text."
+        told = f"gives {given} for `%{kind}`: C takes that number for an address."
     else:
-        told = f"has C take for an address what {given} gives for `%s`. A number there, once, and it goes nowhere."
+        told = f"gives {given} for `%s`, which C takes for the address of a text. No text is there if it is a number."
+    one = call.scope.segment(value) if isinstance(value, ast.Name | ast.Subscript | ast.Attribute) else "x"
+    given_to_c = f"give C what the format says:\nstr({one}).encode()  # for %s; c_double(x) for %f, int(x) for %d"
+    if "n" in found.conversions:  # it writes how long the text is so far
+        return Proposal((), f"{what} {told}", snippet="n = ctypes.c_int()\nctypes.byref(n)  # for %n")
     target = "print({}, end='')" if found.name in ("printf", "wprintf") else "text = {}"
     snippet = target.format(_in_python(found, death)) + f"  # in place of {found.name}: Python knows the types"
-    one = call.scope.segment(value) if isinstance(value, ast.Name | ast.Subscript | ast.Attribute) else "x"
-    snippet += (
-        f"\n\n# or give C what the format says:\nstr({one}).encode()  # for %s; c_double(x) for %f, int(x) for %d"
-    )
-    return Proposal((), f"{what} {told}", snippet=snippet)
+    return Proposal((), f"{what} {told}", snippet=f"{snippet}\n\n# or {given_to_c}")
 
 
 def _in_python(found: CFormat, death: Death) -> str:
@@ -129,7 +131,7 @@ def _in_python(found: CFormat, death: Death) -> str:
     scope, place = found.call.scope, found.place
     match place:
         case ast.Constant():
-            text = repr(_LENGTHS.sub(r"\1", found.text or ""))
+            text = repr(_LENGTHS.sub(r"\1", found.text or "").replace("%p", "%#x"))
         case ast.Call(func=ast.Attribute(attr="encode", value=inner)) | ast.Call(args=[inner]):
             text = scope.segment(inner)
         case _:
