@@ -15,6 +15,7 @@ from .torch import Kind, Tensors
 _DEEPEST = 4
 _COUNTS = ("arange", "range")
 _PRODUCTS = ("einsum", "matmul", "bmm")
+_TURNS = frozenset({"permute", "transpose", "movedim", "contiguous", "unsqueeze", "squeeze"})
 
 
 class PairVectors(NamedTuple):
@@ -58,9 +59,10 @@ def pair_vectors(scope: Scope, tensors: Tensors) -> Iterator[PairVectors]:
             case _:
                 continue
         pair = _difference(index, scope, tensors.origins)
-        if pair is not None and (made is not None or pair.steps is not None):
+        if pair is not None and (made is not None or pair.steps is not None) and not _is_added(node, scope):
             sides, made_in = made or ((), scope)
-            queries = _queries(node, scope)
+            if (queries := _queries(node, scope)) is None:
+                continue
             yield PairVectors(node, scope, index, text, sides, made_in, pair.steps, queries)
 
 
@@ -128,13 +130,44 @@ def _count(vector: ast.expr, scope: Scope, origins: Origins) -> Origin | None:
     return None
 
 
-def _queries(node: ast.expr, scope: Scope) -> str:
-    """Return what the vectors are multiplied with: `q` of `einsum("bhid,ijd->bhij", q, r)`."""
+def _queries(node: ast.expr, scope: Scope) -> str | None:
+    """Return what the vectors are multiplied with, `q` of `einsum("bhid,ijd->bhij", q, r)`; None for weights of them.
+
+    The product with weights keeps the numbers of a vector apart: `einsum("bhij,ijd->bhid", weights, r)`.
+    """
     made = scope.assigned_by(node)
     for one in scope.calls:
         given = [part for part in one.args if not isinstance(part, ast.Constant)]
         if last_name(one.func) in _PRODUCTS and len(given) == 2:
             others = [part for part in given if not plain_names(part) & made and node not in walk(part)]
             if len(others) == 1 and isinstance(others[0], ast.Name):
-                return others[0].id
+                return None if _keeps_the_last(one, 1 - given.index(others[0])) else others[0].id
     return "q"
+
+
+def _keeps_the_last(product: ast.Call, factor: int) -> bool:
+    """Whether the last direction of a factor is one of the result, too."""
+    match product.args[0]:
+        case ast.Constant(value=str(text)):
+            given, _, result = text.replace(" ", "").partition("->")
+            letters = given.split(",")[factor : factor + 1]
+            return bool(letters) and letters[0][-1:] in result
+    return False
+
+
+def _is_added(node: ast.expr, scope: Scope) -> bool:
+    """Whether the numbers are added to something as they are: one for each head, or what is known of each pair."""
+    made = scope.assigned_by(node)
+    for one in scope.nodes:
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add):
+            parts = [_turned(side) for side in (one.left, one.right)]
+            if any(part is node or getattr(part, "id", None) in made for part in parts):
+                return True
+    return False
+
+
+def _turned(node: ast.expr) -> ast.expr:
+    """Return an expression as it was before its directions were put in another order."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TURNS:
+        node = node.func.value
+    return node

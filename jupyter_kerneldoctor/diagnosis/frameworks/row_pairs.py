@@ -5,6 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..code.calls import last_name, plain_names
+from ..code.loop_changes import called_name
+from ..code.notebook import Notebook
+from ..code.origins import all_origins
 from ..code.scopes import Scope
 from ..code.stores import Store
 from ..code.trees import unparse, walk
@@ -25,6 +28,8 @@ _JOINS = frozenset(
     )
 )
 _SAME = frozenset(("copy", "astype", "clone", "float", "reshape", "unsqueeze", "numpy", "flatten"))
+_CONTAINERS = (ast.Dict, ast.DictComp, ast.List, ast.ListComp)
+_MAKERS = frozenset({"dict", "defaultdict", "list", "OrderedDict"})
 _FORMS = {
     "torch": (
         "class Pairs(torch.utils.data.Dataset):\n    def __len__(self):\n        return len(positions)\n"
@@ -65,11 +70,18 @@ class RowPairs(NamedTuple):
         """The names of the lists."""
         return {one.container for one in self.stores}
 
-    def code(self, package: str) -> str:
+    def are_arrays(self, code: Notebook) -> bool:
+        """Whether several rows can be taken at once: not of lists and dicts, as far as the code shows that."""
+        scope = self.stores[0].scope
+        made = [one.node for row in self.rows for one in all_origins(row.node, scope, code)]
+        return not any(isinstance(one, _CONTAINERS) or called_name(one) in _MAKERS for one in made)
+
+    def code(self, package: str, *, are_arrays: bool = True) -> str:
         """Return how positions are kept in place of the rows, and how the rows of a batch are taken."""
         indices = ", ".join(one.at for one in self.rows)
         names = ", ".join(f"rows_{at}" for at in range(1, len(self.rows) + 1))
-        taken = ", ".join(f"{one.array}[part[:, {at}]]" for at, one in enumerate(self.rows))
+        each = "{0}[part[:, {1}]]" if are_arrays else "np.stack([{0}[one[{1}]] for one in part])"
+        taken = ", ".join(each.format(one.array, at) for at, one in enumerate(self.rows))
         short = [f"i{at}" for at in range(1, len(self.rows) + 1)]
         form = _FORMS[package].format(
             indices=", ".join(short),
@@ -80,7 +92,8 @@ class RowPairs(NamedTuple):
         arrays = " and ".join(dict.fromkeys(one.array for one in self.rows))
         return (
             f"positions.append(({indices}))  # in the loop, in place of rows of {arrays}: some bytes each\n"
-            f"positions = np.array(positions)  # behind it\n\n{form}"
+            + "positions = np.array(positions)  # behind it\n" * are_arrays
+            + f"\n{form}"
         )
 
 

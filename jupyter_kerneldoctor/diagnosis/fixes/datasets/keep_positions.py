@@ -57,6 +57,12 @@ class KeepPositions(Fix):
             grew=_GREW,
             says=("rows_1, rows_2 = x[part[:, 0]], x[part[:, 1]]",),
         ),
+        Case(  # no array, and names for positions
+            "import numpy as np\nx = {name: load(name) for name in names}",
+            _LOOP.format(put="pairs.append((x[i], x[j]))") + "P = np.array(pairs)",
+            line=6,
+            says=("rows_1, rows_2 = np.stack([x[one[0]] for one in part]), np.stack([x[one[1]] for one in part])",),
+        ),
         Case("import torch\n" + _NP, "P = np.array([(x[i], x[j]) for i, j in near])", says=("x[i1], x[i2]",)),
     ]
     SILENT = [
@@ -98,7 +104,12 @@ class KeepPositions(Fix):
             why = f"{how} of {arrays}, each as often as it is in one of the pairs. Positions take some bytes each."
             package = next((one for one in ("torch", "keras") if death.code.imports(one)), "")
             package = package or ("keras" if death.code.imports("tensorflow") else "")
-            yield Proposal((), why, death.memory.missing_bytes, snippet=pairs.code(package))
+            yield Proposal(
+                (),
+                why,
+                death.memory.missing_bytes,
+                snippet=pairs.code(package, are_arrays=pairs.are_arrays(death.code)),
+            )
             return
 
 

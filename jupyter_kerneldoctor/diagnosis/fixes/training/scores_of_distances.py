@@ -93,6 +93,18 @@ class ScoresOfDistances(Fix):
             _RUN,
             growth="jump",
         ),
+        Case(  # a number for each head, added as it is
+            _NET.format("", "r = self.rel(pos[None, :] - pos[:, None] + T - 1)").replace(
+                "torch.einsum('bhid,ijd->bhij', q, r)", "r.permute(2, 0, 1)"
+            ),
+            _RUN,
+            growth="jump",
+        ),
+        Case(  # a sum of the vectors, by weights
+            _NET.format("", "r = self.rel(pos[None, :] - pos[:, None])").replace("bhid,ijd->bhij", "bhij,ijd->bhid"),
+            _RUN,
+            growth="jump",
+        ),
         Case(  # distances of points, no positions
             _NET.format("        self.mlp = nn.Linear(1, 64)\n", "r = self.mlp(q[:, None] - q[None])"),
             _RUN,
