@@ -19,7 +19,7 @@ _ANSWER = (
     "from functools import lru_cache\n\n@lru_cache(maxsize={newest})  # keeps the newest answers\n"
     "def answer({words}):  # worked out when it is asked for, in place of {asked}\n{body}    return {value}"
 )
-_WANTED = "\n\nif {key} in wanted:  # or a table of those only that can be asked\n    {store}"
+_WANTED = "  # or a table of those only that can be asked"
 _OTHER_WAY = (
     "from functools import lru_cache\n\n@lru_cache(maxsize={newest})  # keeps the newest answers\n"
     "def answer({words}):  # worked out when it is asked for, in place of {asked}\n"
@@ -72,25 +72,47 @@ class Table(NamedTuple):
             "words": ", ".join(words),
             "asked": self.name + "".join(f"[{self.text(one)}]" for one in self.keys),
             "key": self.text(self.keys[-1]),
-            "store": self.scope.segment(self.statement).split("\n")[0],
         }
+        wanted = self._of_the_wanted()
         if (body := self._body(set(words), targets)) is not None:
-            code = _ANSWER if self.is_list else _ANSWER + _WANTED
-            return code.format(**names, body="".join(f"    {one}\n" for one in body), value=self.text(self.value))
+            code = _ANSWER.format(**names, body="".join(f"    {one}\n" for one in body), value=self.text(self.value))
+            return self._names_of_the_function(words) + code + ("" if self.is_list else wanted)
         if self.is_list:
             return None
         match self.loops[-2:], self.value:
             case [outer, ast.For(target=ast.Name(id=word), iter=ast.Call() as near)], ast.Name(id=other):
                 if [word] == words and plain_names(outer.target) & plain_names(near) == {other}:
                     other_way = re.sub(rf"\b{other}\b", word, self.text(near))
-                    return (_OTHER_WAY + _WANTED).format(**names, other=other, near=other_way, value=other)
+                    return _OTHER_WAY.format(**names, other=other, near=other_way, value=other) + wanted
         match self.loops, self.keys:
             case [ast.For(target=target, iter=items)], [key] if isinstance(self._made_of(key), ast.Call):
                 key = self._made_of(key)
                 if plain_names(key) & plain_names(target) and isinstance(self.value, ast.Name | ast.Tuple):
                     found = {"other": self.scope.segment(target), "near": self.text(items), "key": self.text(key)}
+                    found["store"] = self._first_line
                     return _SEARCHED.format(**{**names, **found}, value=self.text(self.value))
         return None
+
+    def _of_the_wanted(self) -> str:
+        """Return the table, as it is made of the keys only that can be asked."""
+        outer = tuple(one for one in self.loops if isinstance(one, ast.For)) or self.loops[:1]
+        known = {name for one in outer for each in (one, *getattr(one, "body", ())) for name in _targets(each)}
+        key = self.text(next((one for one in reversed(self.keys) if plain_names(one) & known), self.keys[0]))
+        match self.statement:
+            case ast.Assign(value=ast.DictComp(generators=[first, *_]) as made) if first is self.loops[0]:
+                return f"\n\n{self.name} = {self.text(made)[:-1]} if {key} in wanted}}{_WANTED}"
+        return f"\n\nif {key} in wanted:{_WANTED}\n    {self._first_line}"
+
+    @property
+    def _first_line(self) -> str:
+        return self.scope.segment(self.statement).split("\n")[0]
+
+    def _names_of_the_function(self, words: Sequence[str]) -> str:
+        """Return a line that says which names of the function stand in what is worked out."""
+        parts = (self.value, *(one for loop in self.loops for one in getattr(loop, "body", ())))
+        used = {name for one in parts for name in plain_names(one)} - {*words, self.name.partition(".")[0]}
+        own = [one for one in self.scope.parameters if one in used]
+        return f"# {', '.join(own)}: as in {self.scope.function}\n" if own else ""
 
     def _made_of(self, key: ast.expr) -> ast.expr:
         """Return what a key is made of in the round: `f"{a}-{b}"` of `key`."""
@@ -150,6 +172,8 @@ def tables(stores: Sequence[Store]) -> Iterator[Table]:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="setdefault"), args=[key, value])):
                 keys = (key,)
             case _ if (number := _number(loops[-1:])) is not None and len(store.values) == 1 and store.adds_items:
+                if at not in loops[-1].body or any(isinstance(one, ast.Continue) for one in scope.inside(loops[-1])):
+                    continue  # some rounds add nothing
                 keys, value = (number,), store.values[0]  # a list, by the number of the round
             case _:
                 continue
@@ -189,6 +213,13 @@ def _number(loops: Sequence[ast.For | ast.comprehension]) -> ast.Name | None:
                 case ast.Name() as number, ast.Call(func=ast.Name(id="range"), args=[_]):
                     return number
     return None
+
+
+def _targets(node: ast.AST) -> set[str]:
+    match node:
+        case ast.For(target=target) | ast.comprehension(target=target) | ast.Assign(targets=[target]):
+            return plain_names(target)
+    return set()
 
 
 def _changed(node: ast.AST, but: Sequence[ast.stmt]) -> set[str]:

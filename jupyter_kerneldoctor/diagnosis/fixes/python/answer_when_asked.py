@@ -35,7 +35,8 @@ class AnswerWhenAsked(Fix):
     When it is offered: Memory ran out while loops filled a dict under each key with what they worked out of that key
     alone, and the cells only look up single keys of it.
 
-    What it costs: An answer takes its time when it is first asked for, and again when it was forgotten.
+    What it costs: An answer takes its time when it is first asked for, and again when it was forgotten. What was not in
+    the table gets an answer, too.
     """
 
     id, causes = "answer-when-asked", (Family.MEMORY,)
@@ -46,7 +47,13 @@ class AnswerWhenAsked(Fix):
         _case(
             "def trip(a, b): return near[a, b] + near[b, a]",
             "near = {(a, b): miles(a, b) for a in cities for b in cities}",
-            says=("@lru_cache(maxsize=", "def answer(a, b):", "    return miles(a, b)", "near[(a, b)]"),
+            says=(
+                "@lru_cache(maxsize=",
+                "def answer(a, b):",
+                "    return miles(a, b)",
+                "near[(a, b)]",
+                "near = {(a, b): miles(a, b) for a in cities for b in cities if (a, b) in wanted}",
+            ),
         ),
         _case(
             "def trip(a, b): return near.get(f'{a}-{b}', 0)",
@@ -57,13 +64,19 @@ class AnswerWhenAsked(Fix):
         _case(
             "def trip(stops):\n    return sum(near[a][b] for a, b in zip(stops, stops[1:]))",
             _CITIES,
-            says=("def answer(a, b):", "return miles(a, b)", "in place of near[a][b]"),
+            says=("def answer(a, b):", "return miles(a, b)", "in place of near[a][b]", "if a in wanted:"),
         ),
         _case(
             "def ask(i, j): return near[i, j]",
             "near = {}\nfor i in range(n):\n    for j in range(n):\n        a, b = load(i), load(j)\n"
             "        near[i, j] = align(a, b)",
             says=("    a, b = load(i), load(j)\n    return align(a, b)", "def answer(i, j)"),
+        ),
+        _case(
+            "def ask(x): return near[x]",
+            "def table(k):\n    near = {}\n    for x in words:\n        near[x] = similar(x, k)\n    return near\n"
+            "near = table(3)",
+            says=("# k: as in table", "return similar(x, k)"),
         ),
         _case(
             "def ask(x): return near.get(x)",
@@ -88,6 +101,10 @@ class AnswerWhenAsked(Fix):
         ),
         _case("def show(i): return near[i]", "near = []\nfor i in range(2, n):\n    near.append(slow(i))"),
         _case("def show(i): return near[i]", "near = []\nfor i in range(n):\n    near.append(near[-1] + i)"),
+        _case(
+            "def show(i): return near[i]",
+            "near = []\nfor i in range(n):\n    if i % 2: continue\n    near.append(slow(i))",
+        ),
         _case(
             "class D:\n    def __init__(self, n):\n        self.near = [slow(i) for i in range(n)]\n"
             "    def __getitem__(self, i): return self.near[i]",
