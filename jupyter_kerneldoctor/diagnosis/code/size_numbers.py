@@ -50,8 +50,8 @@ class SizeNumber(NamedTuple):
         return f"{self.name} = {value:_}" if self.is_assigned else f"{self.name}={value:_}"
 
 
-def size_numbers(statement: ast.stmt, scope: Scope, code: Notebook) -> list[SizeNumber]:
-    """Return the numbers that what a statement makes was worked out of, nearest first. Raises CodeTooLargeError."""
+def size_numbers(statement: ast.stmt | ast.expr, scope: Scope, code: Notebook) -> list[SizeNumber]:
+    """Return the numbers that what code makes was worked out of, nearest first. Raises CodeTooLargeError."""
     origins, found = Origins(code), dict[int, SizeNumber]()
     functions = {id(node.func) for node in walk(statement) if isinstance(node, ast.Call)}
     for node in walk(statement):

@@ -1,29 +1,23 @@
-import ast
-from collections.abc import Iterator
-
 from jupyter_kerneldoctor.recording.events import Growth, NamedObject
 
+from ...code.literals import number
 from ...code.size_numbers import SizeNumber, size_numbers
 from ...examples import MIB
 from ...examples.growth import grew_in as grew
 from ...examples.growth import growth
 from ...examples.stuck import own_frame
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
-from ...place import grew_in
-from ...trained_weights import trained_bytes
+from ...trained_weights import units_of, wide_layers
 
 _OF_PICTURES = ("Flatten", "flatten", "Conv1d", "Conv2d", "Conv1D", "Conv2D", "from_pretrained")
 _OTHERS = ("Embedding", "LSTM", "GRU", "Transformer", "TransformerEncoderLayer", "MultiheadAttention")
-_DENSE = tuple(f"{package}.Dense" for package in ("keras.layers", "tensorflow.keras.layers", "tf_keras.layers"))
-_MODELS = ("Input", "layers.Input", "Sequential", "models.Sequential", "layers.InputLayer")
-_MOST_OF_IT = 0.6
 _FEW = 64  # units: no fewer are of use
 _NUMBER = "{written}  # {where}: {now:_} now; half as many units halve the weights of two layers\n"
 _UNITS = "{layer}({few})  # in place of {units}: a narrower layer\n"
 _LESS = (
     "\nkeep = X.var(axis=0).argsort()[-1000:]  # fewer inputs: the columns that vary most\n"
     "X = X[:, keep]  # or sklearn.decomposition.PCA(200).fit_transform(X), of all columns\n\n"
-    "{layer}(64)  # or a narrow layer before a wide one: a bottleneck of {layer}(64), then {layer}(n)\n"
+    "{first}, {second}  # or a narrow layer between two wide ones, a bottleneck: n inputs, 64 units, n units\n"
     "{optimizer}  # keeps nothing for each weight, where Adam keeps two numbers"
 )
 _KERAS = (
@@ -68,16 +62,30 @@ class NarrowerLayers(Fix):
             growths=[_grown(_KERAS, 6, "build", "model = build(X.shape[1], cfg)")],
             says=("layers.Dense(units // 4)", "PCA", "keras.optimizers.SGD"),
         ),
-        Case(_TORCH, _STEP, line=3, grew=_MODEL, says=("HIDDEN = 2_250", "9_000 now", "torch.optim.SGD")),
+        Case(
+            _TORCH,
+            _STEP,
+            line=3,
+            grew=_MODEL,
+            says=("HIDDEN = 2_250", "9_000 now", "nn.Linear(n, 64), nn.Linear(64, n)"),
+        ),
         Case(
             "import keras\nfrom keras.layers import Dense",
             "m = keras.Sequential([keras.Input((20_000,)), Dense(6000), Dense(20_000)])",
             line=1,
             says=("Dense(1500)",),
         ),
+        Case(  # the inputs are those of the rows
+            "import torch\nfrom torch import nn\nFEATURES = 90_000",
+            "net = nn.Sequential(nn.Linear(FEATURES, 2000), nn.Linear(2000, 10))",
+            line=1,
+            says=("nn.Linear(FEATURES, 500)",),
+        ),
     ]
     SILENT = [
         Case(_KERAS, "model = build(9, cfg)\nbig = [0] * 10**9", line=2),
+        Case("from torch import nn", "y = nn.Linear(n, m)(x)", line=1),
+        Case("from torch import nn", "net = nn.Linear(40, 100); rows = read()", line=1),
         Case(_TORCH, _STEP, line=3),  # nobody saw how large it is
         Case(_TORCH, _STEP, line=2, grew=NamedObject("model", "Sequential", 9 * MIB, grew_bytes=0)),
         Case(_TORCH.replace("nn.Linear(300", "nn.Conv2d(3, 9, 3), nn.Linear(300"), _STEP, line=3, grew=_MODEL),
@@ -90,58 +98,41 @@ class NarrowerLayers(Fix):
         code = death.code
         if not death.memory.grew_here or any(map(code.has_words, (*_OF_PICTURES, *_OTHERS))):
             return
-        layers = list(_wide_layers(death))
+        layers = list(wide_layers(death))
         if not layers:
             return
-        number = _number(layers, death)
-        layer = max(layers[:-1] or layers, key=lambda one: _units(one, death))  # the last one has to give the targets
+        hidden = layers[:-1] if len(layers) > 1 else [one for one in layers if one.scope.loops_around(one.node)]
+        layer = max(hidden or layers, key=lambda one: _units(one, death))  # the last one has to give the targets
         made, is_torch = layer.scope.segment(layer.node.func), layer.name.startswith("torch.")
-        units = layer.argument("out_features" if is_torch else "units", 1 if is_torch else 0)
-        begin = ""
-        if number is not None:
-            where = f"{code.cell_name(number.at.scope.cell)}, line {number.at.node.lineno}"
-            begin = _NUMBER.format(written=number.written(number.value // 4), where=where, now=number.value)
-        elif units is not None:
-            written = layer.scope.operand(units)
-            few = (
-                str(units.value // 4)
-                if isinstance(units, ast.Constant) and isinstance(units.value, int)
-                else f"{written} // 4"
-            )
-            few = f"{layer.scope.segment(layer.node.args[0])}, {few}" if is_torch and layer.node.args else few
-            begin = _UNITS.format(layer=made, few=few, units=written)
+        between = (f"{made}(n, 64)", f"{made}(64, n)") if is_torch else (f"{made}(64)", f"{made}(n)")
         optimizer = f"{'torch.optim' if is_torch else 'keras.optimizers'}.SGD"
         why = (
-            f"{quote(layer.text)} has a weight for each pair of an input and a unit. Training keeps a gradient of each "
-            "and Adam two more numbers: four times the weights, however small a batch is."
+            f"{quote(layer.text)} has a weight for each pair of an input and a unit. Training keeps a gradient "
+            "of each, and Adam two more numbers: four times the weights, however small a batch is."
         )
-        if is_torch:
-            made = f"{made}(n, 64), {made}"
-        yield Proposal(
-            (), why, death.memory.missing_bytes, snippet=begin + _LESS.format(layer=made, optimizer=optimizer)
-        )
+        begin = _fewer_units(hidden, layer, made, death) if hidden else ""
+        less = _LESS.format(first=between[0], second=between[1], optimizer=optimizer)
+        yield Proposal((), why, death.memory.missing_bytes, snippet=(begin + less).lstrip())
 
 
-def _wide_layers(death: Death) -> Iterator[Call]:
-    """Yield the layers with a weight for each pair of an input and a unit, in whose making the cell's memory grew.
-
-    Where none was seen to: all of PyTorch, if the weights of the network, as they were seen, with their gradients and
-    what the optimizer keeps of each, are most of what the cell took.
-    """
-    code, keras = death.code, ("keras.", "tensorflow.keras.", "tf_keras.")
-    is_built = any(code.calls(*(f"{package}{name}" for package in keras for name in _MODELS)))
-    linear = list(code.calls("torch.nn.Linear"))
-    built = [*linear, *(code.calls(*_DENSE) if is_built else ())]
-    grown = [one for one in built if one.scope.function not in ("call", "forward")]
-    grown = [one for one in grown if one.statement is not None and grew_in(death, one.statement, one.scope)]
-    yield from grown
-    if not grown and linear and trained_bytes(death) >= _MOST_OF_IT * (death.memory.missing_bytes or 0):
-        yield from linear
+def _fewer_units(hidden: list[Call], layer: Call, made: str, death: Death) -> str:
+    """Return where the number of units is written, with a smaller one, or the layer with fewer."""
+    named = _number(hidden, death)
+    if named is not None:
+        where = f"{death.code.cell_name(named.at.scope.cell)}, line {named.at.node.lineno}"
+        return _NUMBER.format(written=named.written(named.value // 4), where=where, now=named.value)
+    units = units_of(layer)
+    if units is None:
+        return ""
+    written = layer.scope.operand(units)
+    few = f"{written} // 4" if (known := number(units)) is None else str(known // 4)
+    if layer.name.startswith("torch.") and layer.node.args:
+        few = f"{layer.scope.segment(layer.node.args[0])}, {few}"
+    return _UNITS.format(layer=made, few=few, units=written)
 
 
 def _units(layer: Call, death: Death) -> int:
-    sides = [death.values.number(one, layer.scope) or 0 for one in layer.node.args[:2]]
-    return max(sides, default=0)
+    return death.values.number(units_of(layer), layer.scope) or 0
 
 
 def _number(layers: list[Call], death: Death) -> SizeNumber | None:
@@ -149,8 +140,8 @@ def _number(layers: list[Call], death: Death) -> SizeNumber | None:
     found = [
         one
         for layer in layers
-        if layer.statement is not None
-        for one in size_numbers(layer.statement, layer.scope, death.code)
+        if (units := units_of(layer)) is not None
+        for one in size_numbers(units, layer.scope, death.code)
         if one.sounds_like_a_size and one.value // 4 >= _FEW
     ]
     return max(found, key=lambda one: one.value, default=None)
