@@ -9,7 +9,7 @@ from ..code.calls import last_name, plain_names
 from ..code.notebook import Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
-from ..code.stores import stores
+from ..code.stores import Store, stores
 from ..code.trees import walk
 from .keras import known_as
 from .torch import Kind, Tensors
@@ -19,6 +19,7 @@ _WRAPPERS = ("tqdm", "trange", "enumerate", "list", "sorted")
 _OF_NETWORKS = frozenset({"predict", "predict_on_batch", "forward", "backward", "step", "generate", "fit", "reset"})
 _NOT_IN = frozenset({"__getitem__", "__iter__", "forward", "call", "training_step"})
 _JOINS = ("array", "asarray", "stack", "vstack", "concatenate", "cat", "tensor", "from_numpy", "pad_sequences")
+_TELLS = frozenset({"print", "info", "debug", "update", "set_description", "write"})
 _MOST_LINES = 16
 
 
@@ -35,6 +36,11 @@ class MadeInAdvance(NamedTuple):
     of_entries: bool
     """It goes through the entries of a dict."""
     fills_arrays: bool
+
+    @property
+    def part(self) -> str:
+        """A name for the places of the rows of a batch."""
+        return "part" if "rows" in self.rows else "rows"
 
 
 def made_in_advance(node: ast.stmt, scope: Scope, code: Notebook) -> MadeInAdvance | None:
@@ -53,7 +59,9 @@ def made_in_advance(node: ast.stmt, scope: Scope, code: Notebook) -> MadeInAdvan
         if any(one.id in names for one in walk(loop) if isinstance(one, ast.Name) and one not in _filled(loop)):
             continue  # what was made before goes into what is made next
         rows, of_entries = _rows(loop, scope)
-        if rows and not {*rows} & {*names} and _is_used_as_rows(loop, rows):
+        if len(names) == 1 and _leaves_rows_out(loop, kept):
+            continue  # what else belongs to the rows would not fit
+        if rows and not {*rows} & {*names} and _is_used_as_rows(loop, rows) and not _counts(loop, {*rows, *names}):
             used = tuple(one for one, given in makers if {*given} & {*names})
             fills = any(isinstance(one.statement, ast.Assign | ast.AugAssign) for one in kept)
             return MadeInAdvance(scope, loop, used, tuple(names), rows, of_entries, fills)
@@ -63,7 +71,7 @@ def made_in_advance(node: ast.stmt, scope: Scope, code: Notebook) -> MadeInAdvan
 def in_batches(found: MadeInAdvance, package: str, code: Notebook) -> str | None:
     """Return a data set that makes a batch when it is asked for; None where it is not clear what it would be given."""
     base = "torch.utils.data.Dataset" if package == "torch" else f"{known_as(code) or 'keras'}.utils.PyDataset"
-    part = "{{key: {0}[key] for key in keys[rows]}}" if found.of_entries else "{0}[rows]"
+    part = f"{{{{key: {{0}}[key] for key in keys[{found.part}]}}}}" if found.of_entries else f"{{0}}[{found.part}]"
     if found.scope.is_cell:
         made = f"made_of({', '.join(map(part.format, found.rows))})"
         return _as_function(found) + _data_set(made, found.rows[0], len(found.containers), base, found)
@@ -101,7 +109,7 @@ def _as_function(found: MadeInAdvance) -> str:
 def _data_set(made: str, total: str, several: int, base: str, found: MadeInAdvance) -> str:
     begin = f"keys = list({total})\n" if found.of_entries else ""
     answer = (
-        f"        return x[rows], {made}  # x: what else belongs to these rows; inputs before targets\n"
+        f"        return x[{found.part}], {made}  # x: what else belongs to these rows; inputs before targets\n"
         if several == 1
         else f"        *inputs, target = {made}\n        return tuple(inputs), target\n"
     )
@@ -113,7 +121,7 @@ def _data_set(made: str, total: str, several: int, base: str, found: MadeInAdvan
     return (
         f"{begin}class Batches({base}):\n    def __len__(self):\n        return -(-len({total}) // 32)\n"
         "    def __getitem__(self, i):  # makes a batch when it is asked for, and forgets it\n"
-        f"        rows = slice(i * 32, i * 32 + 32)\n{answer}\n{use}"
+        f"        {found.part} = slice(i * 32, i * 32 + 32)\n{answer}\n{use}"
     )
 
 
@@ -144,10 +152,8 @@ def _is_empty(value: ast.expr) -> bool:
 
 def _rows(loop: ast.For, scope: Scope) -> tuple[tuple[str, ...], bool]:
     """Return the names of what a loop goes through, the first that counts them, and whether it is a dict."""
-    gone_through, index = loop.iter, None
+    gone_through, index = loop.iter, _index(loop)
     while isinstance(gone_through, ast.Call) and last_name(gone_through.func) in _WRAPPERS and gone_through.args:
-        if last_name(gone_through.func) == "enumerate" and isinstance(loop.target, ast.Tuple):
-            index = getattr(loop.target.elts[0], "id", None)
         gone_through = gone_through.args[0]
     beside: list[str] = []
     match gone_through:
@@ -158,18 +164,27 @@ def _rows(loop: ast.For, scope: Scope) -> tuple[tuple[str, ...], bool]:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="items"), args=[]):
             return (name,), True
         case ast.Call(func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)])]):
-            beside, index = [name], getattr(loop.target, "id", None)
+            beside = [name]
         case ast.Call(
             func=ast.Name(id="range"),
             args=[ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(0))],
         ):
-            beside, index = [name], getattr(loop.target, "id", None)
+            beside = [name]
     for node in scope.inside(loop) if index is not None and beside else ():
         match node:
             case ast.Subscript(value=ast.Name(id=name), ctx=ast.Load()) if _first(node) == index:
                 beside.append(name)
     stored = {one.container for one in stores([scope])}
     return tuple(dict.fromkeys(one for one in beside if one not in stored)), False
+
+
+def _index(loop: ast.For) -> str | None:
+    """Return the name of the number of a round: `i` of `for i, x in enumerate(xs)` and `for i in range(n)`."""
+    for one in walk(loop.iter):
+        if isinstance(one, ast.Call) and last_name(one.func) in ("enumerate", "range", "trange"):
+            number = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+            return getattr(number, "id", None)
+    return None
 
 
 def _first(node: ast.Subscript) -> str | None:
@@ -184,6 +199,40 @@ def _is_used_as_rows(loop: ast.For, rows: tuple[str, ...]) -> bool:
     plain = [one for one in walk(loop) if isinstance(one, ast.Subscript) and _first(one) in index]
     fine = {id(one.value) for one in plain} | {id(one) for one in walk(loop.iter)}
     return all(id(one) in fine for one in walk(loop) if isinstance(one, ast.Name) and one.id in rows)
+
+
+def _leaves_rows_out(loop: ast.For, kept: Iterable[Store]) -> bool:
+    """Whether some rounds put nothing into the container."""
+    chosen = [one for one in walk(loop) if isinstance(one, ast.If) and not one.orelse]
+    skips = any(isinstance(one, ast.Continue) for one in walk(loop))
+    return skips or all(any(store.statement in walk(one) for one in chosen) for store in kept)
+
+
+def _counts(loop: ast.For, owners: set[str]) -> bool:
+    """Whether the number of a round is used for more than as an index, or to print: it begins anew in each batch."""
+    index = _index(loop)
+    told = {id(part) for one in walk(loop) if _only_tells(one) for part in walk(one)}
+    places = {
+        id(part)
+        for one in walk(loop)
+        if isinstance(one, ast.Subscript)
+        for part in walk(one.slice)
+        if isinstance(one.value, ast.Name) and one.value.id in owners
+    }
+    uses = [
+        one for one in walk(loop) if isinstance(one, ast.Name) and one.id == index and isinstance(one.ctx, ast.Load)
+    ]
+    return any(id(one) not in told | places for one in uses)
+
+
+def _only_tells(node: ast.AST) -> bool:
+    """Whether a statement only prints, also every now and then."""
+    match node:
+        case ast.Expr(value=ast.Call(func=function)):
+            return last_name(function) in _TELLS
+        case ast.If(body=[ast.Expr() as told], orelse=[]):
+            return _only_tells(told)
+    return False
 
 
 def _joins(node: ast.stmt, names: Iterable[str]) -> bool:

@@ -83,6 +83,13 @@ class MakeBatchesOnDemand(Fix):
             line=4,
             says=("def made_of(x):", "            views[i, j] = np.roll(x[i], j)", "made_of(x[rows])"),
         ),
+        Case(
+            "import numpy as np\nimport keras",
+            "out = []\nfor i, row in enumerate(rows):\n    if i % 99 == 0: print(i)\n    out.append(made(row))\n"
+            "X = np.array(out)",
+            line=5,
+            says=("made_of(rows[part])",),
+        ),
     ]
     SILENT = [
         *(
@@ -101,6 +108,13 @@ class MakeBatchesOnDemand(Fix):
         Case(_MAPS.format("keras"), "for part in parts:\n    net.fit(part, maps_of(part, 96))", line=2),
         Case("import numpy as np\nimport keras", _IN_A_CELL.replace("np.roll(x[i], j)", "views[i - 1, j]"), line=4),
         Case("import numpy as np\nimport keras", _IN_A_CELL, line=5),
+        *(
+            Case("import numpy as np\nimport keras", f"out = []\nfor i, row in {head}\nX = np.array(out)", line=line)
+            for head, line in (
+                ("enumerate(table):\n    out.append(made(row) + i)", 4),  # the number begins anew in each batch
+                ("table:\n    if row.fits:\n        out.append(made(row))", 5),  # the labels have more rows
+            )
+        ),
     ]
 
     def propose(self, death: Death) -> Proposals:
