@@ -1,6 +1,8 @@
 from typing import Any
 
 from ...analysis.own_copies import own_copy
+from ...code.calls import last_name
+from ...code.classes import class_named
 from ...examples.stuck import IN_JOIN, child_state, frame, own_frame
 from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 
@@ -12,12 +14,12 @@ _EVENT = (
     "# or end it from outside, where it has nothing to finish\np.terminate()\np.join()"
 )
 _OF_A_CLASS = (
-    "import multiprocessing\n\nclass {owner}(multiprocessing.Process):\n    def __init__(self):\n"
-    "        super().__init__()\n        self.stop_event = multiprocessing.Event()  # both processes see it\n\n"
+    "import multiprocessing\n\nclass {owner}{base}:\n    def __init__(self):\n        {begins}"
+    "self.stop_event = multiprocessing.Event()  # both processes see it\n\n"
     "    def {function}(self):\n"
     "        while not self.stop_event.is_set():  # in place of `{head}`\n            ...\n\n"
-    "worker.stop_event.set()  # in place of `{change}`\nworker.join()\n\n"
-    "# or end it from outside, where it has nothing to finish\nworker.terminate()\nworker.join()"
+    "{object}.stop_event.set()  # in place of `{change}`\n{process}.join()\n\n"
+    "# or end it from outside, where it has nothing to finish\n{process}.terminate()\n{process}.join()"
 )
 _QUEUE = (
     "import multiprocessing\n\nresults = multiprocessing.Queue()  # before the process starts\n\n"
@@ -75,7 +77,15 @@ class ShareBetweenProcesses(Fix):
             "reader = Reader()\nreader.start()",
             "reader.running = False\nreader.join()",
             at=(9, 7),
-            says=("self.stop_event", "in place of `reader.running = False`"),
+            says=("Reader(multiprocessing.Process)", "reader.stop_event.set()  # in place of `reader.running = False`"),
+        ),
+        _joins(
+            "class Work:\n    def __init__(self): self.on = True\n    def work(self):\n        while self.on:\n"
+            "            time.sleep(1)",
+            "w = Work()\np = Process(target=w.work)\np.start()",
+            "w.on = False\np.join()",
+            at=(5,),
+            says=("class Work:", "w.stop_event.set()", "process.join()"),
         ),
         _sleeps("results.append(n)", "results = []", "while not results", says=("results.put(...)",)),
         _sleeps("global done\n    done = True", "done = False", "while not done", says=("in place of `done = True`",)),
@@ -122,4 +132,12 @@ class ShareBetweenProcesses(Fix):
             snippet = _QUEUE
         given = "".join(f"{one}, " for one in found.parameters)
         told = {"function": function, "given": given, "owner": owner, "head": found.head, "change": found.change}
+        told["object"] = found.change.rpartition("=")[0].rpartition(".")[0].strip() or "worker"
+        made = class_named(owner, death.code) if owner else None  # of a process; else its method is the target of one
+        is_process = any(last_name(base) == "Process" for base in getattr(made, "bases", ()))
+        told |= {
+            "base": "(multiprocessing.Process)" * is_process,
+            "begins": "super().__init__()\n        " * is_process,
+        }
+        told["process"] = told["object"] if is_process else "process"
         yield Proposal((), why, snippet=snippet.format(**told))
