@@ -16,7 +16,7 @@ _LINE_COMMENT = re.compile(r"//[^\n]*")
 _BYTES = {"char": 1, "bool": 1, "short": 2, "int": 4, "unsigned": 4, "float": 4, "double": 8, "long": 8, "size_t": 8}
 _BYTES |= {f"{sign}int{bits}_t": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _DECLARED = re.compile(
-    rf"(?:(?:const|signed|unsigned|long|struct)\s{{1,9}}){{0,3}}(?P<type>{'|'.join(_BYTES)})\s{{1,9}}(?P<names>[^()=]{{1,300}})"
+    rf"(?P<words>(?:(?:const|signed|unsigned|long)\s{{1,9}}){{0,3}})(?P<type>{'|'.join(_BYTES)})\s{{1,9}}(?P<names>[^()=]{{1,300}})"
 )
 """What a statement declares; not what begins with `static` or sets values, and no pointer to an array."""
 _ARRAY = re.compile(r"(?<!\*)(?P<name>\b\w{1,80})\s*(?P<sizes>(?:\[[^\[\]]{1,120}\]\s*)+)")
@@ -45,6 +45,10 @@ class StackArray(NamedTuple):
     """How many it has in each direction, as it is written; of `alloca` how many bytes."""
     bytes: int | None
     """None for a length that is known only when it runs."""
+    begins: bool = False
+    """Whether it is given values where it is declared, `= {0}`: what is left out is zero."""
+    is_measured: bool = False
+    """Whether the function asks for its `sizeof`, which of a pointer is another."""
 
     @property
     def declared(self) -> str:
@@ -59,7 +63,9 @@ class StackArray(NamedTuple):
         rest = "".join(f"[{one}]" for one in self.sizes[1:])
         pointer = f"(*{self.name}){rest}" if rest else f"*{self.name}"
         many = self.sizes[0] if re.fullmatch(r"\w+", self.sizes[0]) else f"({self.sizes[0]})"
-        return f"{self.kind} {pointer} = malloc({many} * sizeof *{self.name});"
+        taken = f"calloc({many}, sizeof *{self.name})" if self.begins else f"malloc({many} * sizeof *{self.name})"
+        told = f"  // sizeof({self.name}) is that of a pointer then" if self.is_measured else ""
+        return f"{self.kind} {pointer} = {taken};{told}"
 
 
 class _Function(NamedTuple):
@@ -112,6 +118,7 @@ def _arrays(code: Notebook, name: str, function: _Function) -> Iterator[StackArr
     numbers = dict(_defined(code.source(function.cell)[:LONGEST]))
     for statement in re.split(r"[;{}]", function.body):
         one = _DECLARED.fullmatch(statement.strip("= \t\r\n")) if "[" in statement else None
+        begins = statement.rstrip().endswith("=")
         if one is None:
             continue
         for array in _ARRAY.finditer(one["names"]):
@@ -119,9 +126,12 @@ def _arrays(code: Notebook, name: str, function: _Function) -> Iterator[StackArr
             lengths = [_length(size, numbers) for size in sizes]
             if all(length is not None or _is_variable(size) for size, length in zip(sizes, lengths, strict=True)):
                 known = [length for length in lengths if length is not None]
-                item = _BYTES[one["type"]]
+                kind = " ".join(word for word in (*one["words"].split(), one["type"]) if word != "const")
+                item = 16 if kind == "long double" else _BYTES[one["type"]]
+                is_measured = re.search(rf"\bsizeof[\s(]{{0,9}}{array['name']}\b", function.body) is not None
                 total = prod(known) * item if len(known) == len(sizes) else None
-                yield StackArray(name, function.cell, function.line, one["type"], array["name"], tuple(sizes), total)
+                at = (name, function.cell, function.line)
+                yield StackArray(*at, kind, array["name"], tuple(sizes), total, begins, is_measured)
     for one in _ALLOCA.finditer(function.body):
         yield StackArray(name, function.cell, function.line, "", one["name"], (one["size"].strip(),), None)
 

@@ -43,7 +43,13 @@ class ArrayOnTheHeap(Fix):
             _GRID.replace("[N];\n    float", "[N] = {0};\n    float"),
             _HEAT,
             "heat.step(3)",
-            says=("`double grid[N][N]`", "31 MiB", "(*grid)[N] = malloc(N *"),
+            says=("`double grid[N][N]`", "31 MiB", "(*grid)[N] = calloc(N, sizeof *grid)"),
+        ),
+        Case(
+            _MERGE.replace("double L[n], R[m];", "unsigned long L[n]; clear(L, sizeof(L));"),
+            _LOADED,
+            "lib.sort(p, n)",
+            says=("unsigned long *L = malloc(n * sizeof *L);  // sizeof(L) is that of a pointer then",),
         ),
         Case(
             _MERGE.replace("double L[n], R[m];", "double *L = (double *)alloca(n * sizeof(double));"),
