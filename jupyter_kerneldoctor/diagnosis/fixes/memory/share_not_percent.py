@@ -1,29 +1,12 @@
 import ast
-import re
-from collections import Counter
-from collections.abc import Iterator
 
 from ...calls import is_own, nodes_at
 from ...code.calls import last_name
-from ...code.comprehensions import is_in_comprehension
-from ...code.origins import all_origins
-from ...code.trees import walk
 from ...edits import replace
-from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
+from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
+from ...frameworks.picture_sizes import factors, written_numbers
 from ...place import grew_in
 
-_FACTORS: dict[str, tuple[str | int, ...]] = {
-    "resize": ("fx", "fy"),
-    "zoom": ("zoom", 1),
-    "rescale": ("scale", 1),
-    "interpolate": ("scale_factor", 2),
-    "Upsample": ("scale_factor", 1),
-    "scale": ("factor", 1),
-}
-"""Functions that enlarge a picture, and where they are given by how much."""
-_RESIZED = ("resize", "resize_with_pad")
-_MODULES = ("cv2.", "PIL.", "scipy.ndimage.", "skimage.transform.", "torch.nn.", "tensorflow.image.")
-_SIDES = re.compile(r"(?<![a-z])(size|shape|width|height|w|h)(?![a-z])")
 _LEAST_FACTOR = 20  # no picture is enlarged so much that 400 times its memory would be in the way
 _LEAST_SHARE = 5  # so many times the rows may be meant, to draw again and again
 _PERCENT = 100
@@ -121,7 +104,7 @@ def _drawn(call: Call, death: Death) -> Proposal | None:
     """Tell of more rows that are drawn than there are."""
     words = {word.arg: word.value for word in call.node.keywords if word.arg in ("frac", "fraction")}
     for argument, share in words.items():
-        numbers = set(_numbers(share, call.scope, death))
+        numbers = set(written_numbers(share, call.scope, death.code))
         if not numbers or min(numbers) <= 1 or max(numbers) > _PERCENT or not isinstance(call.node.func, ast.Attribute):
             continue
         most, text = max(numbers), call.scope.operand(share)
@@ -156,13 +139,8 @@ def _target(call: Call) -> str:
 
 def _enlarged(call: Call, death: Death) -> Proposal | None:
     """Tell of a picture that is enlarged by a percentage."""
-    last = last_name(call.node.func)
-    where = _FACTORS.get(last, ()) if call.name.startswith(_MODULES) else ()
-    given = [one for name in where if (one := call.argument(name)) is not None]
-    factors = [(part, call.scope) for one in given for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
-    is_resized = last in _RESIZED and not call.name.startswith("numpy.")
-    for factor, scope in (*factors, *(_multiplied(call, death) if is_resized else ())):
-        numbers = set(_numbers(factor, scope, death))
+    for factor, scope in factors(call, death.code):
+        numbers = set(written_numbers(factor, scope, death.code))
         number = max(numbers, default=0)
         if _LEAST_FACTOR <= number <= _MOST_PERCENT:
             text, times = scope.operand(factor), f"{'up to ' * (len(numbers) > 1)}{number:g}"
@@ -173,63 +151,3 @@ def _enlarged(call: Call, death: Death) -> Proposal | None:
             snippet = _ENLARGED.format(factor=text, number=number, share=number / _PERCENT)
             return Proposal((), why, death.memory.missing_bytes, snippet=snippet)
     return None
-
-
-def _multiplied(call: Call, death: Death) -> Iterator[tuple[ast.expr, Scope]]:
-    """Yield what both sides of a picture are multiplied by, in a size that is given: `p` of `(w * p, h * p)`."""
-    found = list(_factors(call, death))
-    texts = Counter(scope.segment(node) for node, scope in found)
-    for node, scope in found:
-        if texts[scope.segment(node)] > 1 or is_in_comprehension(node, scope):
-            yield node, scope
-
-
-def _factors(call: Call, death: Death) -> Iterator[tuple[ast.expr, Scope]]:
-    for given in (*call.node.args, *(word.value for word in call.node.keywords)):
-        for one, scope in all_origins(given, call.scope, death.code):
-            divided = {inner for node in walk(one) if _divides(node) for inner in walk(node)}
-            for node in walk(one):
-                if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and node not in divided:
-                    yield from ((node.right, scope),) if _is_side(node.left, scope) else ()
-                    yield from ((node.left, scope),) if _is_side(node.right, scope) else ()
-
-
-def _divides(node: ast.AST) -> bool:
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.FloorDiv)
-
-
-def _is_side(node: ast.expr, scope: Scope) -> bool:
-    """Whether an expression is the width or height of a picture, also by a name that was given one of them."""
-    if _SIDES.search(scope.segment(node)):
-        return True
-    for one in scope.nodes if isinstance(node, ast.Name) else ():
-        match one:
-            case ast.comprehension(target=ast.Name(id=name), iter=made):
-                pass
-            case ast.Assign(targets=[ast.Name(id=name)], value=made):
-                pass
-            case _:
-                continue
-        if name == getattr(node, "id", "") and _SIDES.search(scope.segment(made)):
-            return True
-    return False
-
-
-def _numbers(node: ast.expr, scope: Scope, death: Death) -> Iterator[float]:
-    """Yield the numbers that an expression may stand for, as they are written, also those of a loop."""
-    found = all_origins(node, scope, death.code)
-    for one, where in found if not any(isinstance(one, ast.BinOp) for one, _ in found) else ():  # `percent / 100`
-        match one:
-            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                yield number
-            case ast.Name(id=name):
-                for loop in where.nodes:
-                    match loop:
-                        case (
-                            ast.For(target=ast.Name(id=each), iter=ast.Tuple(elts=items) | ast.List(elts=items))
-                            | ast.comprehension(
-                                target=ast.Name(id=each), iter=ast.Tuple(elts=items) | ast.List(elts=items)
-                            )
-                        ) if each == name:
-                            written = (getattr(item, "value", None) for item in items)
-                            yield from (item for item in written if isinstance(item, int | float))
