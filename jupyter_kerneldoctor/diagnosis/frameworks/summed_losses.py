@@ -108,6 +108,13 @@ def _begins(node: ast.stmt, name: str) -> bool:
     return False
 
 
+def _begins_anew(name: str, loop: Loop, scope: Scope) -> bool:
+    """Whether a sum begins with a number before each run of a loop, so that nothing of it comes back."""
+    holder = next(scope.around(loop), scope.node)
+    body = getattr(holder, "body", [])
+    return loop in body and any(_begins(one, name) for one in body[: body.index(loop)])
+
+
 def _calls(node: ast.stmt, method: str) -> bool:
     match node:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=attr))):
@@ -182,7 +189,10 @@ def _stands_alone(
         return False
     if sum(scope.segment(one.func) in {f"{kept.container}.{how}" for how in _GROWS} for one in scope.calls) > 1:
         return False
-    others = [one.value for one in scope.bindings.get(kept.container, ()) if one.value is not None]
+    is_fresh = _begins_anew(kept.container, loop, scope)
+    last = (loop.end_lineno or loop.lineno) if is_fresh else None
+    bound = (one for one in scope.bindings.get(kept.container, ()) if last is None or one.position[0] <= last)
+    others = [one.value for one in bound if one.value is not None]
     if any(tensors.kind(one, scope) is Kind.GRAPH for one in others if scope.statement_of(one) is not statement):
         return False
     return is_made_in(kept.value, loops[0], scope, tensors, least=0) and not _carried(nodes, kept, scope)

@@ -5,7 +5,7 @@ from ...code.comprehensions import is_in_comprehension
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...edits import Changes, indent_unit, insert_after, insert_before
-from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
+from ...fix import Call, Case, Death, Fix, Proposal, Proposals, Scope, quote
 from ...frameworks.c_library import declared, none_of
 
 _FINDS = frozenset(
@@ -63,6 +63,12 @@ class CheckThePointer(Fix):
     SILENT = [
         Case(_TABLE + "entry = lib.find(b'x')\nwhile entry and lib.value(entry): step()", cause="segfault"),
         Case(_TABLE + _GET.replace("    return", "    if entry is None: return 0\n    return"), "get(3)"),
+        Case(
+            "import ctypes\nlibc = ctypes.CDLL(None)\nclass Log:\n    def __init__(self, p):\n"
+            "        self.f = libc.fopen(p, b'w')\n        if not self.f: raise OSError(p)\n"
+            "    def write(self, s): libc.fputs(s, self.f)",
+            "Log(b'x').write(b'y')",
+        ),
         Case(_TABLE, "lib.value(buffer)"),
         Case("import ctypes\nc = ctypes.CDLL(None)", "c.memset(c.malloc(9), 0, 9)"),  # the address may be half of one
         Case(_TABLE + _GET, "get(b'x')", cause="abort"),
@@ -74,9 +80,9 @@ class CheckThePointer(Fix):
     def propose(self, death: Death) -> Proposals:
         for call in native_calls(death):
             for given in call.node.args:
-                if _is_asked(given, call):
-                    continue
                 maker = _maker(given, call, death)
+                if _is_asked(unparse(given), call.scope) or (maker is not None and _is_asked_at_once(maker)):
+                    continue
                 name = call.scope.segment(given) if isinstance(given, ast.Name | ast.Attribute) else "pointer"
                 if maker is not None and not _is_cut_off(maker, death):
                     text = maker.scope.segment(maker.node)
@@ -118,10 +124,17 @@ def _is_cut_off(maker: Call, death: Death) -> bool:
     return is_of_ctypes and "restype" not in declared({function.attr}, death.code)
 
 
-def _is_asked(given: ast.expr, call: Call) -> bool:
-    """Whether the function asks for the pointer in a condition: not where it only gives it to functions there."""
-    text = unparse(given)
-    tests = [one.test for one in call.scope.nodes if isinstance(one, ast.If | ast.IfExp | ast.Assert | ast.While)]
+def _is_asked_at_once(maker: Call) -> bool:
+    """Whether the function that gets the pointer asks for it: `self.p = find()`, `if not self.p: raise ...`."""
+    match maker.statement:
+        case ast.Assign(targets=[target], value=value) if value is maker.node:
+            return _is_asked(unparse(target), maker.scope)
+    return False
+
+
+def _is_asked(text: str, scope: Scope) -> bool:
+    """Whether a function asks for the pointer in a condition: not where it only gives it to functions there."""
+    tests = [one.test for one in scope.nodes if isinstance(one, ast.If | ast.IfExp | ast.Assert | ast.While)]
     handed = {id(part) for test in tests for one in walk(test) if isinstance(one, ast.Call) for part in one.args}
     return any(unparse(part) == text and id(part) not in handed for test in tests for part in walk(test))
 

@@ -99,6 +99,15 @@ class BackwardEachBatch(Fix):
                 "opt.zero_grad()\n", "loss.backward()\n    ", ".detach()", "", "        opt.zero_grad()\n"
             ),
         ),
+        Case(  # the sum goes by the same name when it is divided
+            _NET,
+            "total = 0\nfor x, y in loader:\n    total = total + crit(net(x), y)\ntotal = total / 9\ntotal.backward()",
+            becomes={
+                "total = total + crit(net(x), y)": "batch_loss = crit(net(x), y)\n    (batch_loss / 9).backward()\n"
+                "    total = total + batch_loss.detach()",
+                "\ntotal.backward()": "\n",
+            },
+        ),
         Case(  # only some losses count
             _NET,
             "total = 0\nfor x, y in loader:\n    loss = crit(net(x), y)\n    if loss > 1: total += loss\n"
@@ -109,6 +118,11 @@ class BackwardEachBatch(Fix):
         ),
     ]
     SILENT = [
+        Case(  # each sum begins with the one before
+            _NET,
+            "total = 0\nfor epoch in range(9):\n    for x, y in loader:\n        total = total + crit(net(x), y)\n"
+            "    total = total / 9\n    total.backward()",
+        ),
         Case(  # each loss is a vector, which has no backward()
             _NET,
             "losses = []\nfor x, y in loader:\n    losses.append(crit(net(x), y))\ntorch.cat(losses).mean().backward()",
