@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from .changes import Change, Changes, EditRefusedError
 from .code.cellsource import LINE_END, line_of, offset
@@ -19,9 +20,11 @@ _HEAD = re.compile(
 def indent_unit(scope: Scope, statement: ast.stmt) -> str:
     """Return what one more level is indented by here."""
     source = scope.tree.source
-    outside = next(scope.around(statement), None if isinstance(scope.node, ast.Module) else scope.node)
-    for outer, inner in ((outside, statement), (statement, next(iter(getattr(statement, "body", ())), None))):
-        if isinstance(outer, ast.stmt) and inner is not None and inner.lineno > outer.lineno:
+    around = [one for one in (*scope.around(statement), scope.node) if isinstance(one, ast.stmt)]
+    pairs = [*pairwise((statement, *around))]
+    pairs[1:1] = [(one, statement) for one in getattr(statement, "body", ())[:1]]
+    for inner, outer in pairs:
+        if inner.lineno > outer.lineno:
             return indentation(source, inner).removeprefix(indentation(source, outer))
     return _USUAL_INDENT
 

@@ -145,9 +145,9 @@ def test_wrap_refuses_a_statement_that_shares_its_line(source):
         ),
         (
             "if a:\n\ttry: f(x)\n\texcept E: pass\n",
-            "if a:\n\ttry:\n\t    with c:\n\t        f(x)\n\texcept E: pass\n",
-            "if a:\n\ttry:\n\t    a\n\t    f(x)\n\texcept E: pass\n",
-            "if a:\n\ttry:\n\t    f(x)\n\t    a\n\texcept E: pass\n",
+            "if a:\n\ttry:\n\t\twith c:\n\t\t\tf(x)\n\texcept E: pass\n",
+            "if a:\n\ttry:\n\t\ta\n\t\tf(x)\n\texcept E: pass\n",
+            "if a:\n\ttry:\n\t\tf(x)\n\t\ta\n\texcept E: pass\n",
         ),
         (
             "def g(x): return f(\r\n    x)\r\n",

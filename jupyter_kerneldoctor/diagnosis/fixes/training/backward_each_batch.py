@@ -101,19 +101,20 @@ class BackwardEachBatch(Fix):
         ),
         Case(  # the sum goes by the same name when it is divided
             _NET,
-            "total = 0\nfor x, y in loader:\n    total = total + crit(net(x), y)\ntotal = total / 9\ntotal.backward()",
+            "total = 0\nfor x, y in loader:\n    total = total + crit(net(x), y)\n"
+            "total = total / 9\ntotal.backward()\nstep()",
             becomes={
                 "total = total + crit(net(x), y)": "batch_loss = crit(net(x), y)\n    (batch_loss / 9).backward()\n"
                 "    total = total + batch_loss.detach()",
-                "\ntotal.backward()": "\n",
+                "total.backward()\n": "",
             },
         ),
         Case(  # only some losses count
             _NET,
             "total = 0\nfor x, y in loader:\n    loss = crit(net(x), y)\n    if loss > 1: total += loss\n"
-            "total.backward()",
+            "total.backward()\nstep()",
             becomes={
-                ": total += loss\ntotal.backward()": ":\n        loss.backward()\n        total += loss.detach()\n",
+                ": total += loss\ntotal.backward()": ":\n        loss.backward()\n        total += loss.detach()",
             },
         ),
     ]
