@@ -1,6 +1,7 @@
 import ast
 
 from ...calls import calls_at, makers
+from ...code.calls import plain_names
 from ...code.trees import unparse
 from ...edits import drop_argument, set_argument, text_of
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote
@@ -83,6 +84,12 @@ class SparseEncoderOutput(Fix):
             says=("sparse.hstack([df.drop(",),
         ),
         Case(
+            "import pandas as pd, sklearn\ndef build(df):\n    X = pd.get_dummies(df, columns=['user'])\n"
+            "    return X.drop(columns='y')",
+            "X = build(table)",
+            says=("sparse.hstack([df.drop(",),
+        ),
+        Case(
             _ENCODER + "enc = OneHotEncoder(sparse_output=False, handle_unknown='ignore')",
             "X = enc.fit_transform(df[['city']])",
             becomes={1: _ENCODER + "enc = OneHotEncoder(handle_unknown='ignore')"},
@@ -113,7 +120,7 @@ class SparseEncoderOutput(Fix):
                     yield Proposal(edit, why, death.memory.missing_bytes)
                 else:
                     why += " Beside dense columns a model makes it dense again: give it a sparse matrix of SciPy."
-                    edit = () if name is not None and _is_for_a_model(name, call) else edit
+                    edit = () if name is not None and _is_for_a_model(name, call, death) else edit
                     yield Proposal(edit, why, death.memory.missing_bytes, snippet=matrix)
         for made, run in makers(death, "sklearn.preprocessing.OneHotEncoder"):
             for word in made.node.keywords:
@@ -157,8 +164,9 @@ def _is_written_to(name: str, call: Call) -> bool:
     return False
 
 
-def _is_for_a_model(name: str, call: Call) -> bool:
-    """Whether a model gets the table, or it is given back as features and target are: `return X, y`."""
+def _is_for_a_model(name: str, call: Call, death: Death) -> bool:
+    """Whether a model gets the table, or it is given back as features are: `return X, y`, `return X.drop("y")`."""
+    has_models = death.code.imports("sklearn")
     for node in call.scope.nodes:
         match node:
             case ast.Call(func=ast.Attribute(attr=method), args=[ast.Name(id=table), *_]) if table == name:
@@ -166,6 +174,8 @@ def _is_for_a_model(name: str, call: Call) -> bool:
                     return True
             case ast.Return(value=ast.Tuple(elts=parts)) if len(parts) > 1:
                 return any(isinstance(one, ast.Name) and one.id == name for one in parts)
+            case ast.Return(value=ast.expr() as value) if has_models:
+                return name in plain_names(value)
     return False
 
 
