@@ -112,13 +112,28 @@ def _of_sums(store: Store) -> Less | None:
 
 
 def less_of_a_hook(name: str, code: Notebook) -> Less | None:
-    """Return how a container does not get longer that a hook fills which nothing removes."""
+    """Return how a container does not get longer that a hook fills which nothing removes; whichever it is for ""."""
     for call, scope, hook in lasting_hooks(code):
         for one in stores(hook):
-            if one.container.rpartition(".")[2] == name.rpartition(".")[2] and one.values:
+            plain = name or one.container.partition("[")[0]
+            is_meant = one.container.rpartition(".")[2] == name.rpartition(".")[2] if name else one.adds_items
+            if is_meant and one.values and (name or not _is_emptied(plain, code)):
                 registered = " ".join(scope.segment(call).split())
-                return _filled(_HOOK, register=registered, plain=name, out=_text(one, one.values[-1]))
+                return _filled(_HOOK, register=registered, plain=plain, out=_text(one, one.values[-1]))
     return None
+
+
+def _is_emptied(name: str, code: Notebook) -> bool:
+    """Whether a cell empties a container of this name, or binds it anew elsewhere than in an `__init__`."""
+    last = name.rpartition(".")[2]
+    for scope in code.scopes_mentioning(last):
+        for node in scope.nodes:
+            match node:
+                case ast.Attribute(value=ast.Name(id=of) | ast.Attribute(attr=of), attr="clear" | "pop") if of == last:
+                    return True
+                case ast.Attribute(attr=of, ctx=ast.Store()) if of == last and scope.function != "__init__":
+                    return True
+    return False
 
 
 def less_of_a_pass(kept: Iterable[Store], code: Notebook) -> Less | None:

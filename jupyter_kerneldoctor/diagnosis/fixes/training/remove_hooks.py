@@ -1,5 +1,6 @@
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote
 from ...frameworks.hooks import left_hooks
+from ...frameworks.kept_in_loops import less_of_a_hook
 
 _CAM = (
     "import torch\nclass Cam:\n    def __init__(self, layer):\n        self.maps = []\n"
@@ -34,9 +35,14 @@ class RemoveHooks(Fix):
             "for x in images:\n    net.register_forward_hook(lambda m, i, o: seen.append(o))\n    net(x)",
             says=("hook = net.register_forward_hook(", "hook.remove()  # when"),
         ),
+        Case(
+            _CAM,
+            "cam = Cam(net)\nfor x in images: net(x)",
+            says=("handle = layer.register_forward_hook(self.save)", "self.maps.clear()"),
+        ),
     ]
     SILENT = [
-        Case(_CAM, "cam = Cam(net)\nfor x in images: net(x)"),
+        Case(_CAM, "cam = Cam(net)\nfor x in images:\n    cam.maps = []\n    net(x)"),
         Case(_CAM, "for x in images:\n    cam = Cam(net)\nbig = torch.ones(10**10)", growth="jump"),
         Case(
             _CAM.replace("layer.register", "self.handle = layer.register"),
@@ -49,6 +55,9 @@ class RemoveHooks(Fix):
             return
         found = [*left_hooks(death.code)]
         if not found:
+            less = less_of_a_hook("", death.code) if death.growth.container is None else None
+            if less is not None:
+                yield Proposal((), less.told, death.memory.ramp_bytes, less.title, less.code)
             return
         call, scope = found[0]
         calls = [scope.segment(one) for one, other in found if other is scope]
