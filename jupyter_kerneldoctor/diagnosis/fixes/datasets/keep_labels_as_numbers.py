@@ -2,12 +2,14 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import calls_at
+from ...code.trees import walk
 from ...edits import set_argument
 from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, Scope, quote, size
+from ...frameworks.class_numbers import ENCODERS, to_class_numbers
 
 _MAKERS = ("numpy.eye", "numpy.identity")
 _ENCODERS = (
-    *("keras.utils.to_categorical", "tensorflow.keras.utils.to_categorical"),
+    *ENCODERS,
     *("torch.nn.functional.one_hot", "tensorflow.one_hot", "jax.nn.one_hot"),
 )
 _SUMS = ("sum", "mean", "any", "all", "max", "argmax", "shape")
@@ -26,7 +28,8 @@ class KeepLabelsAsNumbers(Fix):
     What it does: `np.eye(20_000)[labels]` writes down 20,000 numbers for each label. Losses for class numbers take the
     labels as they are, and a sparse matrix holds one number for each row.
 
-    When it is offered: Memory ran out on a line that makes such a table.
+    When it is offered: Memory ran out on a line that makes such a table. Where Keras learns from it, the edit leaves
+    `to_categorical` out and takes the loss `sparse_categorical_crossentropy`, which learns the same.
 
     Where the table is only multiplied, added up and summed, as for a Dice score, the edit keeps it, with
     one byte for each number in place of eight.
@@ -43,6 +46,23 @@ class KeepLabelsAsNumbers(Fix):
             says=("14.9 GiB", "sparse_categorical_crossentropy", "len(labels)"),
         ),
         Case("from keras.utils import to_categorical", "y = to_categorical(t)", says=("len(t)",)),
+        Case(
+            "from keras.utils import to_categorical",
+            "y = to_categorical(ids[:, 1:], n)",
+            says=("ids[:, 1:]", "sparse_categorical_crossentropy"),
+        ),
+        Case(
+            "from keras.utils import to_categorical\ndef build():\n    net = make()\n"
+            "    net.compile('adam', loss='categorical_crossentropy', metrics=['accuracy'])\n    return net",
+            "y = to_categorical(t[:, 1:], n)  # targets",
+            becomes={"'categorical_": "'sparse_categorical_", "to_categorical(t[:, 1:], n)": "t[:, 1:]"},
+        ),
+        Case(  # the width of the table is asked for
+            "from keras.utils import to_categorical\nnet.compile('adam', loss='categorical_crossentropy')",
+            "y = to_categorical(t)\nnet.add(Dense(y.shape[1]))",
+            line=1,
+            says=("sparse_categorical_crossentropy",),
+        ),
         Case("import jax", "y = jax.nn.one_hot(t, 9000)", says=("integer_labels", "len(t)")),
         Case(  # a score of masks
             "import numpy as np\ndef dice(y, p):\n    t = np.eye(9)[y]\n    q = np.eye(9)[p]\n"
@@ -79,7 +99,9 @@ class KeepLabelsAsNumbers(Fix):
             if saved is None or saved >= missing // 4:
                 more = "" if saved is None else f": {size(saved)}"
                 why = f"{quote(text)} writes a zero or a one for each label and each class{more}."
-                yield Proposal((), why, saved or missing, snippet=_SNIPPET.format(labels=labels))
+                edits = to_class_numbers(death.code) if saved is None else ()
+                why += f" The loss {quote('sparse_categorical_crossentropy')} takes the numbers." if edits else ""
+                yield Proposal(edits, why, saved or missing, snippet=None if edits else _SNIPPET.format(labels=labels))
 
 
 def _summed(death: Death) -> Iterator[tuple[Call, str]]:
@@ -142,5 +164,6 @@ def _tables(death: Death) -> Iterator[tuple[str, str, int | None]]:
                     known = value.shape[0] * width * 8 if value is not None and value.shape and width else None
                     yield call.scope.segment(node), call.scope.segment(index), known
     for call in calls_at(death, *_ENCODERS):
-        if isinstance(given := call.argument("x", "tensor", 0), ast.Name | ast.Attribute):
-            yield call.text, call.scope.segment(given), None
+        given = call.argument("x", "tensor", 0)
+        if given is not None and not any(isinstance(one, ast.Call) for one in walk(given)):
+            yield call.text, call.scope.operand(given), None
