@@ -100,8 +100,11 @@ class EndlessLoop(NamedTuple):
 
     @property
     def least_s(self) -> float:
-        """How long a cell is in the loop before it is said to be endless: of a bisection values decide that."""
-        return 15.0 if self.kind in ("halved", "narrowed") else 7.5
+        """How long a cell is in the loop before it is said to be endless.
+
+        Of a bisection values decide that. Where numbers that are known never meet, another look at the loop is enough.
+        """
+        return {"halved": 15.0, "narrowed": 15.0, "missed": 3.5, "reset": 3.5}.get(self.kind, 7.5)
 
     @property
     def last_line(self) -> int:
