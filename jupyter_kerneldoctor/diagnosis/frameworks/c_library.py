@@ -1,13 +1,17 @@
 """The functions of a C library as the cells declare them, and as the C code in the cells has them."""
 
 import ast
+import re
 from collections.abc import Iterable
 
-from ..code.c_prototypes import prototypes
+from ..code.c_prototypes import c_library, prototypes
 from ..code.notebook import Notebook, Scope
 from ..code.origins import all_origins
 from ..code.trees import unparse
 from ..edits import Changes, import_as, insert_after
+
+_C_LIBRARY = re.compile(r"\(None\)|\blibc\b|find_library\(['\"]c['\"]\)")
+"""How the C library is loaded."""
 
 
 def declared(functions: set[str], code: Notebook) -> set[str]:
@@ -24,10 +28,21 @@ def declared(functions: set[str], code: Notebook) -> set[str]:
 
 
 def as_written(node: ast.Call, scope: Scope, makers: Iterable[str], code: Notebook) -> tuple[list[str], Changes]:
-    """Return the declarations of a library's functions whose C code the cells hold, and the edit that makes them."""
-    known, function = prototypes(code), scope.segment(node.func)
-    owner, _, name = function.rpartition(".")
+    """Return the declarations of a library's functions, and the edit that makes them.
+
+    They are known where the cells hold the C code, and for an address that the C library itself gave.
+    """
+    owner, _, name = scope.segment(node.func).rpartition(".")
     made = [one.rpartition(".") for one in makers]
+    loads = [
+        (where, statement)
+        for one, where in all_origins(node.func, scope, code)
+        if isinstance(one, ast.Call)
+        and isinstance(statement := where.statement_of(one), ast.Assign)
+        and unparse(statement.targets[0]) == owner
+    ]
+    is_of_c = bool(made and loads) and _C_LIBRARY.search(unparse(loads[-1][1].value)) is not None
+    known = {**(c_library() if is_of_c else {}), **prototypes(code)}
     if name not in known or any(at != owner or one not in known for at, _, one in made):
         return [], ()
     lines = []
@@ -37,13 +52,6 @@ def as_written(node: ast.Call, scope: Scope, makers: Iterable[str], code: Notebo
         told = declared({one}, code)
         values = {"argtypes": f"[{', '.join(written.arguments)}]", "restype": written.result}
         lines += [f"{owner}.{one}.{what} = {values[what]}" for what in sorted({*values} - told)]
-    loads = [
-        (where, statement)
-        for one, where in all_origins(node.func, scope, code)
-        if isinstance(one, ast.Call)
-        and isinstance(statement := where.statement_of(one), ast.Assign)
-        and unparse(statement.targets[0]) == owner
-    ]
     if not loads:
         return lines, ()
     alias, imported = import_as(loads[-1][0], code, "ctypes", "ctypes")

@@ -3,6 +3,7 @@ import re
 from dataclasses import dataclass
 
 from ...calls import library_of
+from ...code.c_prototypes import prototypes
 from ...code.notebook import Notebook
 from ...code.origins import all_origins
 from ...code.raw_addresses import RAW
@@ -69,7 +70,10 @@ class CtypesSignatures(Fix):
             "p = libc.malloc(100_000_000)\nlibc.free(p)",
             cause="heap-corruption",
             line=2,
-            says=("libc.free.argtypes = [ctypes.c_void_p]", "libc.malloc.restype = ctypes.c_void_p"),
+            becomes={
+                1: _LIBC + "libc.free.argtypes = [ctypes.c_void_p]\nlibc.free.restype = None\n"
+                "libc.malloc.argtypes = [ctypes.c_size_t]\nlibc.malloc.restype = ctypes.c_void_p\n"
+            },
         ),
         Case(  # the C code is in a cell, and the library in an attribute of an object
             "%%writefile tree.c\ntree *tree_new(int n) {\n}\nvoid tree_add(tree *t, int k, const char *s, float w[]){}",
@@ -85,6 +89,17 @@ class CtypesSignatures(Fix):
                 )
             },
             says=("`self.lib.tree_new`", "upper half"),
+        ),
+        Case(
+            _LIBC + "f = libc.fopen(b'x', b'w')",
+            "libc.fputs(b'y', f)",
+            becomes={
+                1: _LIBC
+                + "libc.fputs.argtypes = [ctypes.c_void_p, ctypes.c_void_p]\nlibc.fputs.restype = ctypes.c_int\n"
+                "libc.fopen.argtypes = [ctypes.c_void_p, ctypes.c_void_p]\nlibc.fopen.restype = ctypes.c_void_p\n"
+                "f = libc.fopen(b'x', b'w')"
+            },
+            says=("upper half", "manual"),
         ),
         # the result is used: an address may have lost its upper half
         Case(_LIBRARY + "lib.make.argtypes = []", "p = lib.make()", says=("restype",)),
@@ -222,7 +237,8 @@ def _undeclared(call: _NativeCall, code: Notebook) -> Proposal:
         if makers := _makers(call, code):
             why = f"{_where(call, code)} is given what {quote(makers[0])} returned. ctypes took that for a C int: the "
             why += "upper half of the address is lost. "
-        return Proposal(edits, f"{why}The types are those of your own C code.", snippet="\n".join(written))
+        whose = "your own C code" if prototypes(code) else "the C library's manual"
+        return Proposal(edits, f"{why}The types are those of {whose}.", snippet="\n".join(written))
     function = call.scope.segment(call.node.func)
     given = (one.value if isinstance(one, ast.Constant) else None for one in call.node.args)
     types = ", ".join(f"ctypes.{_TYPES.get(type(value), 'c_void_p')}" for value in given)
