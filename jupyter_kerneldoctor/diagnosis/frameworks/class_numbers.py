@@ -4,6 +4,7 @@ import ast
 
 from ..code.calls import Call
 from ..code.notebook import Notebook
+from ..code.trees import unparse
 from ..edits import Changes, replace
 
 ENCODERS = ("keras.utils.to_categorical", "tensorflow.keras.utils.to_categorical")
@@ -59,9 +60,9 @@ def _has_plain_metrics(call: Call) -> bool:
 
 def _asks_for_width(target: ast.expr, code: Notebook) -> bool:
     """Whether the number of classes is read off the table: `y.shape[1]`."""
-    name = ast.unparse(target)
+    name = unparse(target)
     return any(
-        isinstance(node, ast.Subscript) and ast.unparse(node.value) == f"{name}.shape"
+        isinstance(node, ast.Subscript) and unparse(node.value) == f"{name}.shape"
         for scope in code.scopes_mentioning("shape")
         for node in scope.nodes
     )
