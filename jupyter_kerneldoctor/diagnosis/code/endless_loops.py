@@ -72,6 +72,9 @@ Kind = Literal[
 ]
 
 
+_PROVEN = ("missed", "reset", "skipped")
+
+
 class EndlessLoop(NamedTuple):
     """A loop, and why it does not end."""
 
@@ -89,7 +92,7 @@ class EndlessLoop(NamedTuple):
     at: ast.stmt | ast.expr | None = None
     """What an edit changes; of `retried` the `try`."""
     text: str | None = None
-    """What is written there instead, or in front."""
+    """What is written there instead, or in front; without a place what a skipped step changes."""
     of_values: ValueLoop | None = None
     """After how many rounds it is said to be endless, where values decide that."""
 
@@ -102,9 +105,9 @@ class EndlessLoop(NamedTuple):
     def least_s(self) -> float:
         """How long a cell is in the loop before it is said to be endless.
 
-        Of a bisection values decide that. Where numbers that are known never meet, another look at the loop is enough.
+        Of a bisection values decide that. Where the code alone proves it, another look at the loop is enough.
         """
-        return {"halved": 15.0, "narrowed": 15.0, "missed": 3.5, "reset": 3.5}.get(self.kind, 7.5)
+        return {"halved": 15.0, "narrowed": 15.0, **dict.fromkeys(_PROVEN, 3.5)}.get(self.kind, 7.5)
 
     @property
     def last_line(self) -> int:
@@ -172,7 +175,10 @@ def _judged(code: Notebook, scope: Scope, loop: ast.While) -> Iterator[EndlessLo
         for one in skipped(loop, names):
             if not _is_changed_elsewhere(code, scope, loop, one.asked):
                 why = f"at `continue` nothing has changed {_either(names)}, so that the next round is the same"
-                yield EndlessLoop(scope, loop, "skipped", why, one.left, scope.segment(one.step))
+                at, text = (
+                    (one.left, scope.segment(one.step)) if one.is_known(loop) else (None, unparse(one.step.target))
+                )
+                yield EndlessLoop(scope, loop, "skipped", why, at, text)
         if not is_left:
             yield from _uncounted(code, scope, loop, names, inner)
     yield from _of_values(code, scope, loop, inner)

@@ -15,7 +15,11 @@ class Skipped(NamedTuple):
 
     asked: frozenset[str]
     left: ast.stmt
-    step: ast.stmt
+    step: ast.AugAssign
+
+    def is_known(self, loop: ast.While) -> bool:
+        """Whether the step can be taken before the `continue`, too: it takes nothing that the loop works out first."""
+        return not _names_in(self.step.value) & _names_in(loop, ast.Store)
 
 
 def skipped(loop: ast.While, names: frozenset[str]) -> Iterator[Skipped]:

@@ -11,6 +11,7 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import walk
 from ..death import Death
+from ..joined_tables import has_outgrown
 from .conditions import made_by
 from .way import LesserWay
 
@@ -60,6 +61,15 @@ def _outer_again(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa:
                     on = words.get("on")
                     return {"on": call.scope.segment(on) if isinstance(on, ast.Constant) else "'time'"}
     return False
+
+
+def _below_each_other(call: Call, death: Death) -> bool:
+    """Whether parts are put below each other, and make several times as much as they are."""
+    axis, parts = call.argument("axis", 1), call.argument("objs", 0)
+    is_below = axis is None or getattr(axis, "value", None) in (0, "index", "rows")
+    if parts is None or not is_below or call.argument("join", 2) is not None:
+        return False
+    return isinstance(parts, ast.Name) and has_outgrown((parts,), call.scope, death)
 
 
 def _of_a_range(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -122,6 +132,22 @@ def _of_pairs(call: Call, death: Death) -> bool:
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
 
 WAYS = (
+    LesserWay(
+        ("pandas.concat",),
+        "Give all parts the same columns first: each other name makes a column of its own",
+        "puts the parts below each other, and the result is far larger than they are: it has a column for each name "
+        "that one of them has, empty in the rows of all others.",
+        "names = {of0}[0].columns\nparts = [one.set_axis(names, axis=1) for one in {a0}]  # the same names in all\n"
+        "{to} = pd.concat(parts, keys=range(len(parts)))  # the index says which part a row is of\n\n"
+        "{to} = pd.concat({a0}, axis=1)  # or side by side, where all have the same rows\n"
+        "{to} = pd.concat({a0}, join='inner')  # or only the columns that all have",
+        Case("import pandas as pd", "panel = pd.concat(frames, axis=0)", line=1, before_mib=150),
+        _below_each_other,
+        silent=(
+            Case("import pandas as pd", "panel = pd.concat(frames)", line=1, before_mib=1000),
+            Case("import pandas as pd", "both = pd.concat([df, df])", line=1, before_mib=150),
+        ),
+    ),
     LesserWay(
         ("pandas.concat",),
         "Bring the rows to the same keys first: times with round or resample, ids by join='inner'",

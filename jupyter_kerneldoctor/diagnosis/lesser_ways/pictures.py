@@ -64,7 +64,40 @@ def _to_floats(call: Call, death: Death) -> bool:
     return death.code.imports("torch") and not is_batch and any(one in (255, 127.5) for one in numbers)
 
 
+def _scales_bytes(call: Call, death: Death) -> bool:
+    """Whether pictures become floats from 0 to 1 for a network of Keras: `x.astype("float32") / 255`."""
+    given = call.argument("dtype", 0)
+    is_float = given is not None and "float" in call.scope.segment(given)
+    if not is_float or not any(map(death.code.imports, ("keras", "tensorflow"))):
+        return False
+    for one in call.scope.inside(call.statement):
+        match one:
+            case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=255 | 127.5)) if left is call.node:
+                return True
+    name = call.scope.segment(call.statement.targets[0]) if isinstance(call.statement, ast.Assign) else None
+    return any(
+        isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Div) and call.scope.segment(one.target) == name
+        for one in call.scope.nodes
+    )
+
+
 WAYS = (
+    LesserWay(
+        (".astype",),
+        "Keep the bytes, and let the network scale them: Rescaling(1 / 255)",
+        "makes four bytes of each, and the division another such array.",
+        "{to} = {owner}  # the bytes as they are: a quarter of float32\n"
+        "layers.Rescaling(1 / 255)  # the first layer of the network, behind Input: scales batch by batch\n"
+        "# or in the pipeline: ds = tf.data.Dataset.from_tensor_slices(({owner}, y)).batch(32)\n"
+        "# ds = ds.map(lambda x, y: (tf.cast(x, 'float32') / 255, y))",
+        Case(
+            "import keras\nimport numpy as np\nphotos = np.zeros((9000, 96, 96, 3), 'uint8')",
+            "x = photos.astype('float32') / 255.0",
+            says=("layers.Rescaling(1 / 255)",),
+        ),
+        _scales_bytes,
+        silent=(Case("import keras\nimport numpy as np", "x = table.astype('float32')"),),
+    ),
     LesserWay(
         (".get_fdata",),
         "Take slices of the volume in its file: dataobj, float32",

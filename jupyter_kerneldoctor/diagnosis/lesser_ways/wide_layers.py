@@ -60,6 +60,22 @@ def _added_after_flatten(call: Call, death: Death) -> bool:
     return any("Conv" in one for one in added) and layers[-2:] == ["Flatten", "Dense"] and added[-1] == "Dense"
 
 
+def _trains_after_flatten(call: Call, death: Death) -> bool:
+    """Whether a network of Keras is trained in which such a layer takes all pixels, and its weights took memory."""
+    code, owner = death.code, called_object(call)
+    if not isinstance(owner, ast.Name) or not any(map(code.imports, ("keras", "tensorflow"))):
+        return False
+    calls = [
+        Call(one, scope, last_name(one.func)) for scope in code.scopes_mentioning("Flatten") for one in scope.calls
+    ]
+    tests = (_after_flatten, _listed_after_flatten, _added_after_flatten)
+    bound = code.lookup(owner.id, call.scope, owner)
+    made = None if bound is None or not bound.scope.is_cell else code.cells[bound.scope.cell]
+    after, before = (None, None) if made is None else (made.rss_after_bytes, made.rss_before_bytes)
+    is_large = after is None or before is None or after - before >= (death.memory.missing_bytes or 0) // 8
+    return is_large and any(test(one, death) for one in calls for test in tests)
+
+
 def _is_wide(call: Call, death: Death) -> bool:
     """Whether the weights of a linear layer account for a good part of what the cell took."""
     sides = [death.values.number(call.argument(name, at), call.scope) for at, name in enumerate(_SIDES)]
@@ -129,6 +145,24 @@ WAYS = (
             ),
             "net.add(Flatten())\nnet.add(Dense(1024))",
         ),
+    ),
+    LesserWay(
+        (".fit", ".train_on_batch"),
+        "Pool before the wide layer: GlobalAveragePooling2D",
+        "trains a layer with a weight for each pair of a number that `Flatten` gives and a unit. There is a gradient "
+        "of each weight, and Adam keeps two more numbers, however small a batch is.",
+        "layers.GlobalAveragePooling2D()  # in place of Flatten(): one number for each channel\n"
+        "layers.MaxPooling2D(4)  # or before Flatten(): a sixteenth of the weights\n"
+        "layers.Dense(64, activation='relu')  # or fewer units in the layer behind it",
+        Case(
+            "from keras import Sequential\nfrom keras.layers import Conv2D, Dense, Dropout, Flatten, Input\n"
+            "def build():\n    net = Sequential([Input((512, 512, 3))])\n    net.add(Conv2D(64, 3))\n"
+            "    net.add(Flatten())\n    net.add(Dense(1024))\n    net.add(Dropout(0.5))\n    net.add(Dense(9))\n"
+            "    return net\nnet = build()",
+            "net.fit(X, y, batch_size=8)",
+            says=("GlobalAveragePooling2D()", "MaxPooling2D(4)"),
+        ),
+        _trains_after_flatten,
     ),
     LesserWay(
         (".build", ".add", ".fit", ".summary", ".()", "keras.Sequential", "tensorflow.keras.Sequential"),

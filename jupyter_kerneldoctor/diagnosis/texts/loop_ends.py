@@ -58,6 +58,7 @@ SNIPPETS = {
     "    visited.add(id({node}))\n    ...  # as before",
     "drifts": "{head}:\n    before = NAME\n    ...  # a round, as before\n    if not NAME CLOSER before:\n"
     "        raise ValueError(f'no end: {before=}, then {NAME=}')  # here the values are to blame, not the loop",
+    "skipped": "NAME += 1  # before `continue`: how far to go on there\ncontinue",
     "away": "{head}:\n    ...\n    NAME STEP 1  # in the direction of BOUND",
     "polled": _DEADLINE,
     "unchanged": _NEXT,

@@ -12,6 +12,11 @@ _NEIGHBORS = (
     "model = SpectralClustering(affinity='nearest_neighbors', n_neighbors=10)\nlabels = model.fit_predict({X})"
 )
 _HDBSCAN = "from sklearn.cluster import HDBSCAN\n\nlabels = HDBSCAN(min_cluster_size=20).fit_predict({X})"
+_NEAR = (
+    "  # needs no eps\n\nfrom sklearn.cluster import DBSCAN\n\n"
+    "labels = DBSCAN(eps=0.003, min_samples=50).fit_predict({X})  # a smaller eps, in the units of the columns:\n"
+    "# in degrees 0.003 are some 300 m; a degree is 111 km"
+)
 _KNN = (
     "# each row with its nearest only, with your other arguments\n"
     "model = LabelSpreading(kernel='knn', n_neighbors=7).fit({X}, {y})"
@@ -22,7 +27,7 @@ _INSTEAD = {
     "sklearn.kernel_ridge.KernelRidge": _NYSTROEM + "\nmodel = Ridge().fit(Z, {y})",
     "sklearn.gaussian_process.GaussianProcessRegressor": _NYSTROEM + "\nmodel = BayesianRidge().fit(Z, {y})",
     "sklearn.gaussian_process.GaussianProcessClassifier": _NYSTROEM + "\nmodel = LogisticRegression().fit(Z, {y})",
-    "sklearn.cluster.DBSCAN": _HDBSCAN + "  # or DBSCAN with a much smaller eps",
+    "sklearn.cluster.DBSCAN": _HDBSCAN + _NEAR,
     "sklearn.cluster.AgglomerativeClustering": _KMEANS,
     "sklearn.cluster.AffinityPropagation": _KMEANS,
     "sklearn.cluster.SpectralClustering": _NEIGHBORS,
@@ -38,6 +43,8 @@ _SAMPLED = (
     *("KernelPCA", "Isomap", "KernelRidge", "GaussianProcessRegressor", "GaussianProcessClassifier", "SVC", "NuSVC"),
 )
 """Those that can be fitted to some rows and used on all."""
+
+_HOLDS = {"sklearn.cluster.DBSCAN": "for each row the numbers of all rows within `eps`: the larger that is, the more"}
 
 
 class QuadraticEstimator(Fix):
@@ -66,6 +73,11 @@ class QuadraticEstimator(Fix):
             "from sklearn import cluster\nmodel = cluster.AgglomerativeClustering(n_clusters=10)",
             "labels = model.fit_predict(table)",
             says=("MiniBatchKMeans", "fit_predict(table)"),
+        ),
+        Case(
+            "from sklearn.cluster import DBSCAN\ndef spots(t, r=0.3): return DBSCAN(eps=r).fit_predict(t[['a', 'b']])",
+            "labels = spots(table)",
+            says=("all rows within `eps`", "smaller eps", "fit_predict(t[['a', 'b']])"),
         ),
         Case(
             "from sklearn.cluster import SpectralClustering",
@@ -99,17 +111,18 @@ class QuadraticEstimator(Fix):
                 data is None
                 or "neighbors" in unparse(made.argument("affinity") or ast.Constant(""))
                 or "knn" in unparse(made.argument("kernel", 0) or ast.Constant(""))
-                or isinstance(data, ast.Subscript)
+                or (isinstance(data, ast.Subscript) and not isinstance(data.slice, ast.List | ast.Constant))
                 or used.name in ("predict", "transform", "score", "predict_proba")
             ):
                 continue
             given = dict(zip(("X", "y"), (used.scope.segment(one) for one in used.node.args[:2]), strict=False))
             square = missing if rows is None else rows * rows * 8
             takes = "" if rows is None else f": {rows:,} rows are {size(square)}"
+            holds = _HOLDS.get(made.name, f"a number for each pair of rows{takes}")
             yield Proposal(
                 _on_a_part(made, used, rows, death),
-                f"{quote(made.text)} holds a number for each pair of rows{takes}. Fit it to a part of the rows "
-                "(subsample), or take a method for many rows.",
+                f"{quote(made.text)} holds {holds}. Fit it to a part of the rows "
+                " (subsample), or take a method for many rows.",
                 min(square, missing),
                 snippet=_INSTEAD[made.name].format(**{"X": "X", "y": "y", **given}),
             )

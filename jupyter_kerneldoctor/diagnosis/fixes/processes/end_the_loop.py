@@ -158,6 +158,11 @@ class EndTheLoop(Fix):
             4,
             {"a[i] >= a[j]": "a[i] > a[j]"},
         ),
+        _busy(
+            "while at < len(data):\n    if data[at] != 165:\n        continue\n    n = data[at + 1]\n    at += n",
+            2,
+            says=("at += 1  # before `continue`",),
+        ),
         _busy(_IF, 3, rounds=((2,), (3,)), says=("only in `if a[i] > 0`", "i += 1  # outside the if")),
         _busy(_NEAR, 2, stacks=_often(_NEAR), says=("`gap` has not come below `tol`", "if gap < tol:")),
         _busy(_ERRORS, 4, stacks=_often(_ERRORS), says=("none of so many passes", "if errors == 0:")),
@@ -204,8 +209,6 @@ class EndTheLoop(Fix):
         _busy("while x < end:\n    x += step", 2),  # it may be a small one
         _busy("while n > 0:\n    n -= 1", 2),
         _busy("while heat > 1:\n    heat -= k * heat\n    print(heat)", 2, rounds=((2,), *((3,),) * 99)),
-        _busy("while rows:\n    f(rows.pop())", 2),
-        _busy("while i < 9:\n    if f(i): break", 2),
         _busy("while True:\n    f()", 2),
         _busy("x = 0.0\nwhile x != 1.0:\n    x += 0.25", 3),
         _busy("while a != b:\n    a = b\n    b = f(b)", 3, rounds=((2,), *((3,),) * 99)),
@@ -281,6 +284,8 @@ def _snippet(loop: EndlessLoop, death: Death) -> str | None:
         return ATTEMPTS
     if loop.kind == "page" and isinstance(loop.at, ast.Name):
         return f"{loop.head}:\n    ...\n    {loop.at.id} = ...  # where the answer says the next page begins"
+    if loop.kind == "skipped":
+        return None if loop.at is not None else SNIPPETS["skipped"].replace("NAME", loop.text or "")
     if loop.kind in SNIPPETS:
         walked = next((one.id for one in walk(loop.node) if isinstance(one, ast.Name)), "")
         names = [*dict.fromkeys(loop.why.split("`")[1::2]), ""]

@@ -22,6 +22,7 @@ class KerasGradientAccumulation(Fix):
     rest of batches at the end of an epoch counts for the next one.
     """
 
+    unless_offered = frozenset({"empty-after-yield"})
     id, title = "keras-gradient-accumulation", "Take smaller batches and accumulate their gradients"
     causes = OUT_OF_MEMORY
     edits_cure = True  # a smaller number is still a number

@@ -41,7 +41,7 @@ class ReduceBatchSize(Fix):
     """
 
     id, title, causes = "reduce-batch-size", "Use a smaller batch size", OUT_OF_MEMORY
-    unless_offered = frozenset({"prediction-like-target", "scores-of-distances"})
+    unless_offered = frozenset({"prediction-like-target", "scores-of-distances", "empty-after-yield"})
 
     FIRES = [
         Case(
