@@ -122,7 +122,7 @@ class QuadraticEstimator(Fix):
             yield Proposal(
                 _on_a_part(made, used, rows, death),
                 f"{quote(made.text)} holds {holds}. Fit it to a part of the rows "
-                " (subsample), or take a method for many rows.",
+                "(subsample), or take a method for many rows.",
                 min(square, missing),
                 snippet=_INSTEAD[made.name].format(**{"X": "X", "y": "y", **given}),
             )
