@@ -12,6 +12,8 @@ from ..edits import Changes, import_as, insert_after
 
 _C_LIBRARY = re.compile(r"\(None\)|\blibc\b|find_library\(['\"]c['\"]\)")
 """How the C library is loaded."""
+_PERMISSIONS = {"WRITE": 2, "EXEC": 4}
+"""PROT_WRITE and PROT_EXEC of mmap(2)."""
 
 
 def declared(functions: set[str], code: Notebook) -> set[str]:
@@ -89,3 +91,17 @@ def none_of(given: ast.expr, scope: Scope, code: Notebook) -> str | None:
 
 def _holds_none(values: ast.expr) -> bool:
     return isinstance(values, ast.List | ast.Tuple) and any(unparse(one) == "None" for one in values.elts)
+
+
+def is_permitted(prot: ast.expr | None, what: str) -> bool:
+    """Whether memory of mmap(2) is asked for with a permission, "WRITE" or "EXEC", or that cannot be told.
+
+    Without any, Python's `mmap` may be read and written.
+    """
+    match prot:
+        case None:
+            return what != "EXEC"
+        case ast.Constant(value=int() as value):
+            return bool(value & _PERMISSIONS[what])
+        case _:
+            return what in unparse(prot) or "PROT" not in unparse(prot)

@@ -3,11 +3,11 @@ import ast
 from ...calls import calls_at
 from ...code.arrays import Value
 from ...code.calls import last_name
+from ...code.trees import unparse
 from ...edits import Changes, replace
 from ...fix import Call, Case, Death, Family, Proposal, Proposals, SetArgument, quote
 
 _FLOAT_BYTES = 8
-_OF_FRAMES = ("pandas.DataFrame.corr", "pandas.DataFrame.cov")
 _OF_ROWS = {"argsort", "argpartition", "argmax", "nlargest"}
 _FRAME = "import pandas as pd\ndef similar(table): return table.T.corr() > 0.9"
 
@@ -52,21 +52,20 @@ class CorrcoefRowvar(SetArgument):
 
     def propose(self, death: Death) -> Proposals:
         yield from super().propose(death)
-        for call in calls_at(death, *_OF_FRAMES):
+        for call in calls_at(death, "pandas.DataFrame.corr", "pandas.DataFrame.cov"):
             match call.node.func:
                 case ast.Attribute(
                     value=ast.Attribute(attr="T", value=table)
                     | ast.Call(func=ast.Attribute(attr="transpose", value=table), args=[], keywords=[]) as turned
                 ):
                     if saved := self._saved(table, call, death):
-                        why = (
-                            f"{quote(call.text)} correlates the rows, so the result has a number for each pair of rows."
-                        )
+                        why = f"{quote(call.text)} correlates the rows: the result has a number for each pair of rows."
                         yield Proposal(replace(call.scope, turned, call.scope.segment(table)), why, saved)
 
     def change(self, call: Call, death: Death) -> Changes:
         """Give it the argument, but where something is looked for in each row: there the rows are meant."""
-        used = {last_name(one.func) for one in call.scope.calls if not _is_of_all(one)}
+        axes = ((one, Call(one, call.scope, "").argument("axis")) for one in call.scope.calls)
+        used = {last_name(one.func) for one, axis in axes if axis is None or unparse(axis) != "None"}
         return () if used & _OF_ROWS else super().change(call, death)
 
     def saves(self, call: Call, death: Death) -> int | None:
@@ -79,11 +78,3 @@ class CorrcoefRowvar(SetArgument):
             case Value(shape=(rows, columns)):
                 return (rows * rows - columns * columns) * _FLOAT_BYTES if rows > columns else 0
         return death.memory.missing_bytes
-
-
-def _is_of_all(call: ast.Call) -> bool:
-    """Whether it looks among all numbers, not in each row: `argsort(R, axis=None)`."""
-    return any(
-        word.arg == "axis" and isinstance(word.value, ast.Constant) and word.value.value is None
-        for word in call.keywords
-    )

@@ -1,11 +1,10 @@
 import ast
 
 from ...calls import nodes_at
-from ...fix import Case, Death, Family, Fix, Proposal, Proposals, Scope, quote
+from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote
 from ...frameworks.gradients import goes_backward
+from ...frameworks.own_products import product_with_itself
 from ...place import grew_in
-
-_PRODUCTS = ("numpy.dot", "numpy.matmul", "torch.mm", "torch.matmul")
 
 _SPARSE = "import scipy.sparse as sp\nA = sp.load_npz('links.npz')"
 _ROWS = (
@@ -60,7 +59,7 @@ class ProductInParts(Fix):
             return
         of_torch = death.code.imports("torch")
         for node, scope in (*nodes_at(death, ast.BinOp), *nodes_at(death, ast.Call)):
-            found = _product(node, scope, death)
+            found = product_with_itself(node, scope, death.code)
             if found is not None and grew_in(death, node, scope) is True:
                 of, is_power = found
                 fuller = "gets fuller with each step: in the end it " if is_power else ""
@@ -70,24 +69,3 @@ class ProductInParts(Fix):
                 rows = _ROWS_OF_TENSORS if of_torch else _ROWS
                 yield Proposal((), why, death.memory.missing_bytes, title, (_STEPS if is_power else rows).format(x=of))
                 return
-
-
-def _product(node: ast.expr, scope: Scope, death: Death) -> tuple[str, bool] | None:
-    """Return the matrix that is multiplied by itself or its transpose, and whether by itself."""
-    match node:
-        case ast.BinOp(op=ast.MatMult(), left=left, right=right):
-            pass
-        case ast.Call(func=ast.Attribute(attr="dot", value=left), args=[right]):
-            pass
-        case ast.Call(args=[left, right]) if death.code.qualified(node.func, scope) in _PRODUCTS:
-            pass
-        case ast.Call(args=[matrix, _]) if death.code.qualified(node.func, scope) == "numpy.linalg.matrix_power":
-            return scope.segment(matrix), True
-        case _:
-            return None
-    while isinstance(left, ast.BinOp) and isinstance(left.op, ast.MatMult):
-        left = left.right
-    one, other = scope.segment(left), scope.segment(right)
-    if one == other:
-        return one, True
-    return (one, False) if other in (f"{one}.T", f"{one}.t()", f"{one}.mT", f"{one}.transpose(0, 1)") else None

@@ -65,10 +65,8 @@ class DatasetCacheToFile(Fix):
         is_used = death.memory.grew_here and may_use_a_pipeline(death.code)
         for at, step in enumerate(steps if is_used else (), 1):
             scope = step.scope
-            why = (
-                f"{quote(scope.segment(step.call))} keeps every element in memory that goes through it; the cell took "
-                f"{size(missing or 0)}. In a file they take none. Delete that file when the pipeline changes."
-            )
+            keeps = f"{quote(scope.segment(step.call))} keeps every element in memory that goes through it"
+            why = f"{keeps}; the cell took {size(missing or 0)}. {_FILE}"
             name = "dataset.cache" if len(steps) == 1 else f"dataset-{at}.cache"
             edits, title = replace(scope, step.call, f'{scope.segment(step.call.func)}("{name}")'), None
             if scope.loops_around(step.call) or (not scope.is_cell and len(origins.calls_of(scope)) > 1):

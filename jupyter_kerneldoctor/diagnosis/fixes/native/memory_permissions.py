@@ -1,10 +1,9 @@
 import ast
 
-from ...code.trees import unparse
 from ...edits import import_as, replace, set_argument
 from ...fix import Call, Case, Death, Fix, Proposal, Proposals, quote
+from ...frameworks.c_library import is_permitted
 
-_WRITE, _EXECUTE = 2, 4  # mmap(2): PROT_WRITE, PROT_EXEC
 _CODE = "import ctypes, mmap\nm = mmap.mmap(-1, 4096)\nm.write(code)"
 _CALLED = "ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()"
 _OWN = "import ctypes, mmap\nlibc = ctypes.CDLL(None)\nat = libc.mmap(None, 4096, {0}, 34, -1, 0)"
@@ -54,7 +53,7 @@ class MemoryPermissions(Fix):
             for call in code.calls("mmap.mmap"):
                 prot = call.argument("prot", 3)
                 is_of_file = call.scope.segment(call.node.args[0]) != "-1" if call.node.args else True
-                if is_of_file or call.argument("access") is not None or _has(prot, _EXECUTE, "EXEC"):
+                if is_of_file or call.argument("access") is not None or is_permitted(prot, "EXEC"):
                     continue
                 name, imported = import_as(call.scope, code, "mmap", "mmap")
                 given = f"{name}.PROT_READ | {name}.PROT_WRITE | {name}.PROT_EXEC"
@@ -68,7 +67,7 @@ class MemoryPermissions(Fix):
             for one in scope.calls:
                 match one:
                     case ast.Call(func=ast.Attribute(attr="mmap"), args=[_, _, prot, _, *_]):
-                        if not _has(prot, _WRITE, "WRITE"):
+                        if not is_permitted(prot, "WRITE"):
                             yield _writable(Call(one, scope, "mmap"), death)
                             return
 
@@ -78,14 +77,3 @@ def _writable(call: Call, death: Death) -> Proposal:
     edits = imported + replace(call.scope, call.node.args[2], f"{name}.PROT_READ | {name}.PROT_WRITE")
     why = f"{quote(call.text)} gives memory that may only be read, and it is written to."
     return Proposal(edits, why, title="Let the memory be written: PROT_WRITE")
-
-
-def _has(prot: ast.expr | None, bit: int, word: str) -> bool:
-    """Whether a permission is asked for, or cannot be told; without any, memory may be read and written."""
-    match prot:
-        case None:
-            return bit != _EXECUTE
-        case ast.Constant(value=int() as value):
-            return bool(value & bit)
-        case _:
-            return word in unparse(prot) or "PROT" not in unparse(prot)

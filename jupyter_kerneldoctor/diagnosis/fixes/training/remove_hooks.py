@@ -8,6 +8,7 @@ _CAM = (
     "    def save(self, module, given, out): self.maps.append(out)\n"
     "net = torch.nn.Linear(9, 9)\n"
 )
+_OF_LOOP = "hook = {}\n...\nhook.remove()  # when the pass is done; or register it once, before the loop"
 
 
 class RemoveHooks(Fix):
@@ -54,10 +55,9 @@ class RemoveHooks(Fix):
         if not (death.memory.grew_here and death.growth.goes_on):
             return
         found = [*left_hooks(death.code)]
+        if not found and death.growth.container is None and (less := less_of_a_hook("", death.code)) is not None:
+            yield Proposal((), less.told, death.memory.ramp_bytes, less.title, less.code)
         if not found:
-            less = less_of_a_hook("", death.code) if death.growth.container is None else None
-            if less is not None:
-                yield Proposal((), less.told, death.memory.ramp_bytes, less.title, less.code)
             return
         call, scope = found[0]
         calls = [scope.segment(one) for one, other in found if other is scope]
@@ -67,7 +67,8 @@ class RemoveHooks(Fix):
             f"{each} a hook with {quote(scope.segment(call.func))}, and nothing removes it. The layer keeps all of "
             "them with what they keep, and calls them in each later pass."
         )
-        yield Proposal((), why, death.memory.ramp_bytes, snippet=_of_class(calls, owner) if owner else _of_loop(calls))
+        snippet = _of_class(calls, owner) if owner else _OF_LOOP.format(calls[0])
+        yield Proposal((), why, death.memory.ramp_bytes, snippet=snippet)
 
 
 def _of_class(calls: list[str], owner: str) -> str:
@@ -76,7 +77,3 @@ def _of_class(calls: list[str], owner: str) -> str:
         f"def remove(self):  # a method of {owner}\n    for hook in self.hooks:\n        hook.remove()\n\n"
         f"one.remove()  # for each {owner} when its work is done; or make one before the loop, and clear its lists"
     )
-
-
-def _of_loop(calls: list[str]) -> str:
-    return f"hook = {calls[0]}\n...\nhook.remove()  # when the pass is done; or register it once, before the loop"

@@ -1,10 +1,10 @@
-import ast
 import re
 from collections.abc import Iterator
 
 from ...calls import network_call_at
+from ...code.named_numbers import NamedNumber, named_numbers
 from ...code.notebook import Notebook
-from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, quote, size
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.training import trains
 
@@ -68,26 +68,6 @@ class SmallerPictures(Fix):
         yield Proposal((), why, (memory.missing_bytes or 0) * 6 // 10, title, snippet)
 
 
-def _sides(code: Notebook) -> Iterator[tuple[str, int, Scope]]:
-    """Yield the numbers that are the side of something with pixels: name, number and where it is written."""
-    for at in range(len(code.cells)):
-        for scope in code.scopes(at):
-            for node in scope.nodes:
-                for name, value in _named(node):
-                    is_number = isinstance(value, ast.Constant) and type(value.value) is int
-                    if is_number and value.value > _LEAST and _SIDE.fullmatch(name):  # type: ignore[union-attr]
-                        yield name, value.value, scope  # type: ignore[union-attr]
-
-
-def _named(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)], value=value):
-            yield name, value
-        case ast.AnnAssign(target=ast.Name(id=name), value=value):
-            yield name, value
-        case ast.Dict(keys=keys, values=values):
-            yield from (
-                (str(one.value), value)
-                for one, value in zip(keys, values, strict=True)
-                if isinstance(one, ast.Constant)
-            )
+def _sides(code: Notebook) -> Iterator[NamedNumber]:
+    """Yield the numbers that are the side of something with pixels."""
+    return (one for one in named_numbers(code) if one.value > _LEAST and _SIDE.fullmatch(one.name))
