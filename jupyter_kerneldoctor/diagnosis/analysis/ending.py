@@ -18,6 +18,9 @@ REQUEST_SLACK_S = 1.0
 CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 """Signals of a program that fails by itself."""
 
+_OF_THE_LOADER = 127
+"""What glibc's dynamic linker leaves with where it gets no memory for a thread's own data."""
+
 _ASKED_TO = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 """What a request leads to, where the kernel does not leave by itself."""
 
@@ -115,6 +118,8 @@ class RecordedEnd:
     @property
     def _failed_without_memory(self) -> bool:
         """Whether it crashed with its memory used up: a request that came meanwhile is not why it ended."""
+        if self.status.exit_code == _OF_THE_LOADER:
+            return any("cannot allocate memory" in one.text for one in self.recording.output)
         return self.status.signal in CRASHES and any(map(is_used_up, self.recording.system_states[-1:]))
 
     @property

@@ -48,6 +48,7 @@ class AllocationRefused(Cause):
         r"terminate called after throwing an instance of '(?:St9bad_alloc|std::bad_alloc)'",
         r"uncaught exception of type std::bad_alloc",
         r"memory allocation of (?P<bytes>\d+) bytes failed",
+        r"cannot allocate memory for thread-local data",
         r"LLVM ERROR: out of memory|Allocation would exceed memory limit",
         r"insufficient memory for the Java Runtime Environment to continue",
         r"^FATAL ERROR: OUT OF MEMORY \(|^Cannot allocate memory \([\w./]+\.[ch]pp:\d+\)",
@@ -134,6 +135,8 @@ class AllocationRefused(Cause):
         yield recording("rows = load(n)", signal="SIGABRT", output=said, **asked)
         yield recording("rows = load(n)", signal="SIGABRT", output=said, system_states=[state])
         yield recording("rows = load(n)", signal="SIGTERM", system_states=[state])
+        said = "cannot allocate memory for thread-local data: ABORT\n"
+        yield recording("rows = load(n)", exit_code=127, output=said, request="message", system_states=[full])
         earlier = SystemState(-0.1, "end", rlimits={"DATA": Rlimit(GIB)}, data_bytes=800 * MIB)
         said = "object type name: MemoryError\nobject repr     : \nlost sys.stderr\n"
         yield recording("rows = load(n)", exit_code=1, output=said, system_states=[earlier])
