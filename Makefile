@@ -117,11 +117,11 @@ prerequisites:
 
 $(BIN)/jlpm: | prerequisites
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jupyter-builder>=1.2' || $(FETCH_HINT)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jupyter-builder>=1.2' || $(FETCH_HINT)
 
 node_modules/.installed: package.json yarn.lock | $(BIN)/jlpm
 	@echo "Fetching what builds the panel, and building it: some minutes, most of them in silence."
-	$(BIN)/jlpm install || $(FETCH_HINT)
+	@$(BIN)/jlpm install || $(FETCH_HINT)
 	touch $@
 
 $(PANEL): $(PANEL_SOURCES) node_modules/.installed | $(BIN)/jlpm

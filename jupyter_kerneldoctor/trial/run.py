@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..diagnosis import diagnose
+from ..diagnosis.units import size
 from ..recording.layout import ROOT_VARIABLE
 from ..recording.model import Recording
 from ..recording.store import Store
@@ -95,14 +96,14 @@ class _Trial:
     def play(self, work: Path, directory: Path) -> Outcome:
         if (problem := self._start(work, directory)) is not None:
             return Outcome("not started", self.plan, self.limit.kind, message=problem)
-        self.tell(Told("started", self.limit.kind))
+        self.tell(Told("started", self._limited_by))
         began = time.monotonic()
         self.deadline = began + self.plan.patience_s
         kind, number, ran = self._run_cells()
         outcome = Outcome(
             kind,
             self.plan,
-            self.limit.kind,
+            self._limited_by,
             took_s=time.monotonic() - began,
             error=ran.error,
             message=_line(ran.message),
@@ -114,6 +115,13 @@ class _Trial:
             got_past = (number, ran_s) > (self.plan.failed_in, self.plan.failed_after_s)
             outcome = replace(outcome, got_past=got_past)
         return self._diagnosed(outcome, work)
+
+    @property
+    def _limited_by(self) -> str:
+        """In words, what limits the memory: also what the recorded process was limited by itself."""
+        own = ((name, option) for name, option in (("AS", "v"), ("DATA", "d")) if name in self.plan.rlimits)
+        texts = [f"`ulimit -{option}` of {size(self.plan.rlimits[name])}, as recorded" for name, option in own]
+        return " and by ".join([self.limit.kind, *texts])
 
     def _start(self, work: Path, directory: Path) -> str | None:
         """Start the kernel with its recorder; return what is wrong."""

@@ -121,6 +121,16 @@ def test_below_a_limit_of_the_process_memory_is_refused_instead(notebook: Path) 
     assert "Out of memory again: cell [2] raises MemoryError" in outcome.text
 
 
+def test_the_limits_that_the_recorded_process_had_hold_here_too(notebook: Path) -> None:
+    told = []
+    made = replace(plan(notebook, "x = 1", "b'x' * (9 << 30)"), rlimits={"AS": 8 << 30})
+
+    outcome = run(made, told.append)
+
+    assert outcome.error == "MemoryError", "what the control group alone would have killed it for"
+    assert told[0].limited_by.endswith(" and by `ulimit -v` of 8.0 GiB, as recorded")
+
+
 def test_an_exception_that_the_fix_intends_is_told_from_others(notebook: Path) -> None:
     meant = {"id": "f", "title": "Raise a ValueError in place of the crash", "why": ""}
 

@@ -19,6 +19,8 @@ _DENSE_ONLY = (
 )
 _MAKE_DENSE = {"values", "to_numpy", "astype", "corr", "apply", "iloc", "loc", "to_csv"}
 """What does not take one: where it is mentioned, nothing is edited."""
+_LABELS = {"index", "columns"}
+"""What a table may be given beside the matrix, also in this order."""
 
 
 class KeepSparse(Fix):
@@ -42,6 +44,12 @@ class KeepSparse(Fix):
             "df = pd.DataFrame(X.todense())\ndf.sum()",
             becomes="df = pd.DataFrame.sparse.from_spmatrix(X)\ndf.sum()",
         ),
+        Case(
+            _TEXT + "\nimport pandas as pd\ncounts = vec.fit_transform(texts)",
+            "df = pd.DataFrame(counts.toarray(), columns=vec.get_feature_names_out())",
+            becomes="df = pd.DataFrame.sparse.from_spmatrix(counts, columns=vec.get_feature_names_out())",
+        ),
+        Case(_MATRIX, "df = pd.DataFrame(X.toarray(), dtype='float32')", says=("X[:1000].toarray()",)),
         Case(_TEXT, "clf.fit(vec.fit_transform(docs).toarray(), labels)", becomes={"(docs).toarray()": "(docs)"}),
         Case(
             _TEXT + "\nbow = vec.fit_transform(docs)",
@@ -93,13 +101,16 @@ def _edits(call: Call, owner: str, death: Death) -> Changes:
 def _in_expression(call: Call, owner: str, scope: Scope, death: Death) -> Changes:
     for outer in scope.inside(call.statement):
         match outer:
-            case ast.Call(func=function, args=[inner], keywords=[]) if inner is call.node:
+            case ast.Call(func=function, args=[inner, *labels], keywords=words) if inner is call.node:
                 name = frame_name(call)
                 used = [
                     one.attr for one in scope.nodes if isinstance(one, ast.Attribute) and unparse(one.value) == name
                 ]
-                if death.code.qualified(function, scope) == "pandas.DataFrame" and not {*used} & _MAKE_DENSE:
-                    return replace(scope, outer, f"{scope.segment(function)}.sparse.from_spmatrix({owner})")
+                is_table = death.code.qualified(function, scope) == "pandas.DataFrame"
+                if is_table and {one.arg for one in words} <= _LABELS and not {*used} & _MAKE_DENSE:
+                    rest = [*map(scope.segment, labels), *(f"{one.arg}={scope.segment(one.value)}" for one in words)]
+                    arguments = ", ".join([owner, *rest])
+                    return replace(scope, outer, f"{scope.segment(function)}.sparse.from_spmatrix({arguments})")
         match outer:
             case ast.Call(args=given, keywords=words) if _takes(outer) and not _is_own(outer, death):
                 if call.node in (*given, *(word.value for word in words)):
