@@ -50,7 +50,7 @@ _COMMON = (
     "{keys} = {{key: i for i, key in enumerate(common, 1)}}"
 )
 _KEPT = (
-    "{store}  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
+    "{store}  # in place of {value} what you need of it: a number, a text, a copy of the part\n"
     "{owner}.clear()  # or this before: only the newest is kept\n\n"
     "with open('kept.txt', 'a') as file:  # or write to a file, and keep none\n"
     "    print(..., file=file)  # what you need of it later, as text"
@@ -116,7 +116,7 @@ class AnItemAtATime(Fix):
             "for k, x in rounds:\n    kept[k].append({'x': x,\n        'y': f(x)})",
             line=2,
             grew=_GREW,
-            says=("kept[k].clear()", "of {'x': x, 'y': f(x)} a number", "print(..., file=file)"),
+            says=("kept[k].clear()", "in place of {'x': x, 'y': f(x)} what you need", "print(..., file=file)"),
         ),
     ]
     SILENT = [
@@ -220,9 +220,9 @@ def _kept(at: Place, death: Death) -> Proposal | None:
         return Proposal((), told.told, death.memory.missing_bytes, title, told.code)
     left = _put_less(store)
     why = (
-        f"{quote(Place(statement, store.scope).text)} keeps something of each round, with all that it refers to: a row "
-        "its table, an element its document, a view its array. Keep a number, a text or a copy of the part that is "
-        "used, or the newest only."
+        f"{quote(Place(statement, store.scope).text)} keeps something of each round. A row of a table keeps the "
+        "whole table, and a part of an array the whole array. Keep a number, a text or a copy of what is used, "
+        "or the newest only."
     )
     match statement:
         case ast.AugAssign(target=ast.Subscript(value=table, slice=key)):

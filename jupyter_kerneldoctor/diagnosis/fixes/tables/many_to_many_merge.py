@@ -69,7 +69,7 @@ class ManyToManyMerge(Fix):
             "import pandas as pd",
             "m = pd.merge(orders, visits, on='user')\ntotal = m.groupby('city')['paid'].sum()",
             line=1,
-            says=("visits.groupby('user', as_index=False).sum(", "is another number", "which one you mean"),
+            says=("visits.groupby('user', as_index=False).sum(", "comes out smaller", "which of the two you mean"),
         ),
         Case(
             "import pandas as pd",
@@ -213,13 +213,13 @@ def _one_row_first(call: Call, merge: Merge, reduction: str, missing: int, took:
     why = (
         f"{quote(call.text)} pairs each row with every row of the same key. The result {took}. What "
         f"follows counts, sums or averages its rows: each row of the one table is in it once for each row of "
-        f"{quote(right)} with its key. With one row for each key a sum of the other table's columns, or a count, is "
-        "another number. Check which one you mean."
+        f"{quote(right)} with its key. With one row for each key a count, or a sum of the first table's columns, comes "
+        "out smaller, as no row is counted twice. Check which of the two you mean."
     )
     one_row, other = ("mean", "sum") if reduction == "mean" else ("sum", "mean")
     few = f"{right}.groupby({key}, as_index=False).{one_row}(numeric_only=True)"
     snippet = (
-        f"few = {few}  # or .{other}(), .size(), .first(): what one row of a key shall say\n"
+        f"few = {few}  # or .{other}(), .size(), .first(): what you need of each key\n"
         '# merge with `few` and validate="many_to_one"; then compare both results on a few keys'
     )
     title = "Make one row of each key before the merge, and check the numbers"
