@@ -120,6 +120,7 @@ class _Trial:
     def _limited_by(self) -> str:
         """In words, what limits the memory: also what the recorded process was limited by itself."""
         own = ((name, option) for name, option in (("AS", "v"), ("DATA", "d")) if name in self.plan.rlimits)
+        own = ((name, option) for name, option in own if f"ulimit -{option}" not in self.limit.kind)
         texts = [f"`ulimit -{option}` of {size(self.plan.rlimits[name])}, as recorded" for name, option in own]
         return " and by ".join([self.limit.kind, *texts])
 
