@@ -46,7 +46,12 @@ def diagnose(recording: Recording) -> PostMortem:
     before = None
     if ranked[0].family == Family.ALIVE and latest is not None:
         state, ranked, death = "survived", (latest[0].finding,), latest[1]
-    elif latest is not None and (state == "ended" or latest[0].incident.kind == "stuck" or _idle(death, ranked[0])):
+    elif latest is not None and (
+        state == "ended"
+        or latest[0].incident.kind == "stuck"
+        or _idle(death, ranked[0])
+        or _is_mute(latest[0], death, ranked[0])
+    ):
         before = latest[1].judged((latest[0].finding,))
         ranked = (_after(before.causes[0], ranked[0]), *ranked[1:])
     elif ranked[0].family == Family.ALIVE and shortage is not None:
@@ -90,6 +95,9 @@ def diagnose(recording: Recording) -> PostMortem:
 def _after(error: CauseFinding, end: CauseFinding) -> CauseFinding:
     """Put what went wrong before into headline and evidence of an end that others asked for: it is what is to tell."""
     evidence = (*error.evidence, *end.evidence)
+    if end.family == Family.STUCK:
+        headline = f"{error.headline} It has not answered since: showing the error needs memory, too."
+        return replace(error, headline=headline, evidence=evidence)
     if end.family == Family.ORDINARY_END:
         ended = end.headline.replace(", as requested.", " later, as requested.")
         return replace(end, headline=f"{error.headline} {ended}", evidence=evidence)
@@ -102,6 +110,13 @@ def _idle(death: Death, end: CauseFinding) -> bool:
     ended, ran = death.recording.end, [one.ended_mono_s or 0.0 for one in death.recording.cells]
     is_soon = ended is not None and ended.mono_s - max(ran, default=0.0) < _SOON_S
     return death.cell is None and end.family == Family.OUTSIDE and is_soon
+
+
+def _is_mute(found: Survived, death: Death, cause: CauseFinding) -> bool:
+    """Whether the cell that runs was refused memory, and the kernel was stuck or ended before the cell was over."""
+    cell, incident = death.cell, found.incident
+    is_of_it = cell is not None and incident.kind == "memory-error" and incident.cell_seq == cell.seq
+    return is_of_it and cause.family in (Family.STUCK, Family.OUTSIDE)
 
 
 def _is_no_hang(incident: Incident, death: Death, cause: CauseFinding) -> bool:

@@ -7,6 +7,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, recording
+from jupyter_kerneldoctor.diagnosis.examples.stuck import frame, stuck_in
 from jupyter_kerneldoctor.recording.events import Child, FileSystem, Frame, Incident, Output, Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.reader import assemble
@@ -54,6 +55,19 @@ def test_a_notebook_that_went_on_is_running_and_the_incident_is_told_after_that(
     assert (answer.cause.id, answer.state, answer.fixes) == ("no-death", "running", ())
     assert answer.causes[0].headline.startswith("The kernel is running. Earlier: A request for 7.5 GiB of memory was")
     assert [one.finding.id for one in answer.incidents] == ["allocation-refused"]
+
+
+def test_a_kernel_that_is_mute_after_its_memory_was_refused_is_told_as_that():
+    source = "while True:\n    rows.append([0] * 100)"
+    waits = stuck_in(source, 2, frame("threading.py", "wait"), waits_in="futex_wait_queue")
+    mute = replace(with_seq(waits), incidents=(refused(),))
+    gone = replace(with_seq(recording(source, signal="SIGTERM", server="watched")), incidents=mute.incidents)
+
+    answer, after = diagnose(mute), diagnose(gone)
+
+    assert (answer.cause.id, answer.state) == ("allocation-refused", "stuck")
+    assert answer.cause.headline.endswith("It has not answered since: showing the error needs memory, too.")
+    assert after.cause.headline.startswith(answer.cause.headline.partition(" It has not")[0])
 
 
 def test_an_incident_is_placed_where_the_users_code_was():
