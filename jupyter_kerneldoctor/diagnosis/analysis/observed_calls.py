@@ -1,16 +1,13 @@
 """The function whose calls a running cell has been in for long, and that asks itself for the same again and again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-from ..code.notebook import Notebook
 from ..code.repeated_calls import RepeatedCalls, repeated_calls
 from .busy_cell import BusyCell
-from .user_frames import UserFrame
+from .user_frames import Find, UserFrame
 
 _DEEP, _LONG_S = 3, 7.5
-Find = Callable[[Callable[[Notebook], Any]], Any]
 
 
 def observed_calls(frames: Sequence[UserFrame], busy: BusyCell | None, find: Find) -> RepeatedCalls | None:

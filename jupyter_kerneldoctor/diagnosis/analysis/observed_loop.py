@@ -2,19 +2,17 @@
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from ..code.cellsource import lines_of
 from ..code.endless_loops import EndlessLoop, endless_loop
-from ..code.notebook import Notebook
 from ..code.repeats import times_repeated
 from .busy_cell import BusyCell
-from .user_frames import UserFrame
+from .user_frames import Find, UserFrame
 
 _GREW_BYTES = 4 << 20
 _WALKED_BYTES = 20 << 20
@@ -23,8 +21,6 @@ _GLANCES = 30
 """So many into a short loop would have met a step that is still taken."""
 _FAILURES = 2
 """So many looks that saw the error being handled are as many errors: seconds lie between them."""
-
-Find = Callable[[Callable[[Notebook], Any]], Any]
 
 
 def observed_loop(frames: Sequence[UserFrame], busy: BusyCell | None, find: Find) -> EndlessLoop | None:

@@ -2,14 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from ..code.notebook import Notebook
 from ..code.own_copies import OwnCopy, asked_in_child, asked_in_notebook
 from .stuck_cell import StuckCell
-from .user_frames import UserFrame, user_frames
-
-Find = Callable[[Callable[[Notebook], Any]], Any]
+from .user_frames import Find, UserFrame, user_frames
 
 
 def own_copy(still: StuckCell, find: Find) -> OwnCopy | None:

@@ -1,15 +1,18 @@
 """The user's own frames of a stack: of cells, and of files beside the notebook; libraries and wrappers are left out."""
 
 import posixpath
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.cellfiles import user_line
+from ..code.notebook import Notebook
 from .frame_names import FrameNames
 
+Find: TypeAlias = Callable[[Callable[[Notebook], Any]], Any]
+"""Searches the code, in the time that there is for it: what it is given looks at the notebook."""
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 

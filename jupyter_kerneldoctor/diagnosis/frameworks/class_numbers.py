@@ -6,6 +6,7 @@ from ..code.calls import Call
 from ..code.notebook import Notebook
 from ..code.trees import unparse
 from ..edits import Changes, replace
+from .keras import compile_calls
 
 ENCODERS = ("keras.utils.to_categorical", "tensorflow.keras.utils.to_categorical")
 _LOSS = "categorical_crossentropy"
@@ -19,7 +20,7 @@ def to_class_numbers(code: Notebook) -> Changes:
 
     None where the rows of zeros may be used for something else, or a loss or metric is not plain text.
     """
-    encoded, compiled = [*code.calls(*ENCODERS)], _compiled(code)
+    encoded, compiled = [*code.calls(*ENCODERS)], [*compile_calls(code)]
     losses = [call.argument("loss", 1) for call in compiled]
     if not encoded or not losses or code.has_words(*_NEEDS_ONE_HOT) or not all(map(_has_plain_metrics, compiled)):
         return ()
@@ -37,16 +38,6 @@ def to_class_numbers(code: Notebook) -> Changes:
             return ()
         changes += replace(call.scope, call.node, call.scope.segment(labels))
     return changes
-
-
-def _compiled(code: Notebook) -> list[Call]:
-    scopes = code.scopes_mentioning("compile")
-    return [
-        Call(one, scope, "compile")
-        for scope in scopes
-        for one in scope.calls
-        if isinstance(one.func, ast.Attribute) and one.func.attr == "compile" and (one.args or one.keywords)
-    ]
 
 
 def _has_plain_metrics(call: Call) -> bool:

@@ -127,16 +127,22 @@ def _is_model(node: ast.expr, scope: Scope, code: Notebook) -> bool:
 _OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD", "rmsprop": "RMSprop", "nadam": "Nadam"}
 
 
+def compile_calls(code: Notebook) -> Iterator[Call]:
+    """Yield the calls `model.compile(...)` of all cells that are given something."""
+    for scope in code.scopes_mentioning("compile"):
+        for one in scope.calls:
+            if isinstance(one.func, ast.Attribute) and one.func.attr == "compile" and (one.args or one.keywords):
+                yield Call(one, scope, "compile")
+
+
 def optimizers_of(code: Notebook) -> Iterator[tuple[Call, str | None]]:
     """Yield the calls that make an optimizer; for `compile("adam")` that call, and the name of the class."""
     yield from ((one, None) for one in code.calls("tensorflow.keras.optimizers.*", "keras.optimizers.*"))
-    for scope in code.scopes_mentioning("compile"):
-        for node in scope.calls:
-            call = Call(node, scope, "compile")
-            given = call.argument("optimizer", 0) if getattr(node.func, "attr", "") == "compile" else None
-            name = _OPTIMIZERS.get(str(given.value).lower()) if isinstance(given, ast.Constant) else None
-            if name is not None:
-                yield call, name
+    for call in compile_calls(code):
+        given = call.argument("optimizer", 0)
+        name = _OPTIMIZERS.get(str(given.value).lower()) if isinstance(given, ast.Constant) else None
+        if name is not None:
+            yield call, name
 
 
 def known_as(code: Notebook) -> str | None:

@@ -25,4 +25,9 @@ def product_with_itself(node: ast.expr, scope: Scope, code: Notebook) -> tuple[s
     one, other = scope.segment(left), scope.segment(right)
     if one == other:
         return one, True
-    return (one, False) if other in (f"{one}.T", f"{one}.t()", f"{one}.mT", f"{one}.transpose(0, 1)") else None
+    return (one, False) if is_transposed(other, one) else None
+
+
+def is_transposed(text: str, matrix: str) -> bool:
+    """Whether a text is the transpose of a matrix, as NumPy, SciPy or PyTorch write it: `A.T`, `A.t()`."""
+    return text in (f"{matrix}.T", f"{matrix}.t()", f"{matrix}.mT", f"{matrix}.transpose(0, 1)")

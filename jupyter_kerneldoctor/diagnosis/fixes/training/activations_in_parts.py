@@ -4,6 +4,7 @@ from ...calls import network_call_at
 from ...code.notebook import Notebook
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal, Proposals, Scope, quote, size
 from ...frameworks.gradients import backward_calls, hides_gradients, sources_of_gradients
+from ...frameworks.own_products import is_transposed
 from ...frameworks.recurrent import carried_states
 from ...frameworks.related_rows import compares_rows, has_time_first, mixes_rows
 from ...frameworks.rows import picks_rows
@@ -225,8 +226,7 @@ def _is_of_links(code: Notebook) -> bool:
         for node in scope.nodes:
             match node:
                 case ast.BinOp(op=ast.MatMult(), left=ast.Name() as left, right=right):
-                    text, other = scope.segment(left), scope.segment(right)
-                    if other in (f"{text}.T", f"{text}.t()", f"{text}.mT", f"{text}.transpose(0, 1)"):
+                    if is_transposed(scope.segment(right), scope.segment(left)):
                         return True
     return False
 
