@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE
 from .analysis.growth import MOST
-from .analysis.guilty_statement import grown_objects, guilty_statement
+from .analysis.guilty_statement import grown_objects
 from .analysis.named_in_code import named_in_code, outer_name
 from .analysis.recording_block import recorder_around
 from .analysis.statements import statement_at, statement_with
@@ -19,6 +19,7 @@ from .family import Family
 from .incidents import first_of_a_shortage, survived
 from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostMortem, State, Statement, Survived, iso
 from .ranking import rank
+from .texts.allocation_site import statement_to_blame
 from .texts.memory_story import story
 from .texts.timeline import timeline
 
@@ -196,9 +197,7 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
     has_failed = cause.family == Family.STUCK and death.busy_cell is not None and death.busy_cell.formats_traceback_s
     line = death.sole_line if has_failed else cause.line
     last = None if cause.family == Family.ALIVE else death.statement_at(line)
-    if cause.family != Family.MEMORY or (death.incident is not None and death.incident.error):
-        return last
-    return guilty_statement(death.growth, last)
+    return statement_to_blame(death, last) if cause.family == Family.MEMORY else last
 
 
 def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tuple[Grown, ...]:

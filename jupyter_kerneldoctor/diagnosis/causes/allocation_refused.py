@@ -12,7 +12,7 @@ from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Inc
 from ..conflicts import by_words
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..texts import evidence, exclusions
-from ..texts.allocation_site import taken_where
+from ..texts.allocation_site import refused_where, taken_where
 
 _MUCH_LESS = 0.5
 _SMALL = 0.1
@@ -100,7 +100,7 @@ class AllocationRefused(Cause):
         return self.finding(
             death,
             _by_reasons(reasons) if incident.error else Certainty.STRONG,
-            _filled_up(death, asked, reasons) or _headline(asked, reasons, death.where(), sure=True),
+            _filled_up(death, asked, reasons) or _headline(asked, reasons, refused_where(death), sure=True),
             (*_raised(death, incident), *_asked(asked, reasons), *_limits(death, reasons)),
             summary="Memory was refused",
         )
@@ -178,7 +178,7 @@ def _is_told_by_python(death: Death) -> bool:
 def _where(death: Death) -> str:
     """Return where it ended; with its memory used up where it grew, as any thread is then refused the next bytes."""
     is_full = is_used_up(death.environment.known) or _is_told_by_python(death)
-    return taken_where(death) if death.cell is not None and is_full else death.where()
+    return taken_where(death) if death.cell is not None and is_full else refused_where(death)
 
 
 def _fails_without_a_word(death: Death) -> bool:
@@ -231,7 +231,7 @@ def _filled_up(death: Death, asked: int | None, reasons: tuple[Refusal, ...]) ->
     share = 0.0 if held is None else death.growth.held_share(held)
     by = "the notebook" if held is None or share < _SMALL else quote(held.name)
     by += " and more had filled" if _SMALL <= share < _MUCH_LESS else " had filled"
-    return f"Memory was refused {death.where()}: {by} this process's limit of {size(limit_bytes)}."
+    return f"Memory was refused {refused_where(death)}: {by} this process's limit of {size(limit_bytes)}."
 
 
 def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, sure: bool) -> str:

@@ -7,7 +7,8 @@ from ..analysis.memory_refusals import NEAR
 from ..analysis.statements import statement_name
 from ..code.values import Made
 from ..death import Death
-from ..postmortem import Evidence
+from ..frameworks.plain_layers import call_of_network
+from ..postmortem import Evidence, Statement
 from ..units import cell_name, quote, size
 
 WORTH_TELLING_BYTES = 100 << 20
@@ -27,10 +28,24 @@ def taken_where(death: Death) -> str:
             return f"{death.when()}, but something in the background"
         return f"while {cell_name(death.cell.execution_count)} and background work ran"
     last = death.statement_at(allocating_line(death))
-    found = guilty_statement(death.growth, last)
+    found = statement_to_blame(death, last)
     if found is not None and found != last:
         return statement_name(found, death.cell)
     return death.when() if sleeps(death) else death.where()
+
+
+def refused_where(death: Death) -> str:
+    """Return "in cell [2] on `code`" of a request that was refused."""
+    last = death.in_function
+    found = statement_to_blame(death, last)
+    return death.where() if found is None or found == last else statement_name(found, death.cell)
+
+
+def statement_to_blame(death: Death, last: Statement | None) -> Statement | None:
+    """Return the statement to name, given the `last` one that was seen: for a network's layers the call of it."""
+    error = death.incident is not None and death.incident.error
+    found = last if error else guilty_statement(death.growth, last)
+    return found and (death.find(lambda code: call_of_network(code, found)) or found)
 
 
 def allocating_line(death: Death) -> int | None:
