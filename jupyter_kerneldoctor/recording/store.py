@@ -117,7 +117,8 @@ class Store:
             recording = observe(read(path))
             end_is_due = recording.alive is False and recording.end is None and not recording.stopped_early
             if not end_is_due:
-                return recording
+                is_begun = recording.end is not None and recording.end is recording.end_begun
+                return observe(read(path)) if is_begun else recording  # the rest may have been written since
             if not _is_being_written(path, recording):
                 settle(path)
                 if recording.rebooted is False:

@@ -229,7 +229,7 @@ def test_a_limit_with_the_killer_switched_off_is_a_stall(
                 control.write_text("1")
                 kernel.client.execute("x = 1\nbig = b'x' * 10**9")
                 if recorder == "is stopped, too":
-                    kernel.wait_recorded(lambda recording: recording.running_cell)
+                    kernel.wait_recorded(lambda recording: len(recording.cells) == 2 and recording.running_cell)
                     os.kill(kernel.sidecar_pid(), signal.SIGSTOP)
                 deadline = time.monotonic() + 60
                 while (answer := diagnose(kernel.recording())).cause.id == "no-death" and time.monotonic() < deadline:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.recording import kernel_log
+from jupyter_kerneldoctor.recording import kernel_log, reader
 from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.reader import assemble, observe, read
 from jupyter_kerneldoctor.recording.samples import Sample
+from jupyter_kerneldoctor.recording.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from jupyter_kerneldoctor.recording.model import Recording
 
 START = {"event": "start", "mono_s": 10.0, "wall_s": 1000.0, "process": [4711, 1.0, "b"], "sidecar": [1, -1.0, "b"]}
 CELL = {"event": "cell_start", "seq": 1, "source": "fill()", "mono_s": 11.0, "execution_count": 1}
@@ -38,6 +42,25 @@ def test_what_was_written_first_is_the_end_where_the_sidecar_is_gone() -> None:
     assert (seen.end.signal, seen.end.cgroups[0].oom_kills) == ("SIGKILL", 1)
     assert diagnose(seen).cause.id == "oom-cgroup"
     assert observe(replace(recording, sidecar=identify(os.getpid()))).end is None, "the rest is being written"
+
+
+def test_an_end_that_is_written_while_it_is_read_is_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = tmp_path / "recordings" / "20261121T032101Z-4711-ab12cd"
+    directory.mkdir(parents=True, mode=0o700)
+    journal = directory / "journal.jsonl"
+    journal.write_text("".join(json.dumps(event) + "\n" for event in (START, CELL, BEGUN)))
+
+    def read_and_then_written(path: Path) -> Recording:
+        found = read(path)
+        with journal.open("a") as file:
+            file.write(json.dumps({**BEGUN, "event": "end", "kernel_log": [KILLED]}) + "\n")
+        return found
+
+    monkeypatch.setattr(reader, "read", read_and_then_written)
+    found = Store(tmp_path).open(directory.name)
+
+    assert found.end is not None
+    assert found.end.kernel_log == (KILLED,)
 
 
 def test_what_was_logged_of_a_kernel_is_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
