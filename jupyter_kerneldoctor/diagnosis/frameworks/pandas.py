@@ -124,8 +124,9 @@ class Merge(NamedTuple):
     key: str
     """The right table's key or keys as code: `"id"`, `["year", "city"]`, `KEYS`."""
     is_list: bool
+    keeps_left: bool
+    """Whether rows of the left table that match nothing stay in the result."""
     keeps_right: bool
-    """Whether rows of the right table that match nothing stay in the result."""
 
 
 def merge_of(call: Call, code: Notebook) -> Merge | None:
@@ -144,7 +145,7 @@ def merge_of(call: Call, code: Notebook) -> Merge | None:
     is_list = isinstance(stands_for, ast.List | ast.Tuple)
     if not is_list and not isinstance(stands_for, ast.Constant):
         return None
-    return Merge(left, right, call.scope.segment(key), is_list, kind in ("right", "outer"))
+    return Merge(left, right, call.scope.segment(key), is_list, kind in ("left", "outer"), kind in ("right", "outer"))
 
 
 def may_hold_nulls(table: ast.expr, scope: Scope, code: Notebook) -> bool:
@@ -238,16 +239,18 @@ def has_one_value(merge: Merge, scope: Scope, code: Notebook) -> bool:
     return False
 
 
-def added_up_by(call: Call) -> str | None:
-    """Return how what follows counts or sums the rows of the result, of which then none may be left out: `mean`."""
+def is_added_up(call: Call) -> bool:
+    """Whether what follows counts or sums the rows of the result, of which then none may be left out."""
     name = frame_name(call)
-    for node in call.scope.calls if name is not None else ():
+    for node in call.scope.calls:
         match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _SUMS and name in names_in(owner):
-                return method
-            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=counted)]) if counted == name:
-                return "size"
-    return None
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _SUMS:
+                if name in names_in(owner) or any(one is call.node for one in walk(owner)):
+                    return True
+            case ast.Call(func=ast.Name(id="len"), args=[counted]):
+                if counted is call.node or (isinstance(counted, ast.Name) and counted.id == name):
+                    return True
+    return False
 
 
 def read_of_columns(function: str, columns: str) -> str:

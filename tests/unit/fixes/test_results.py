@@ -52,3 +52,37 @@ def test_lower_limit_turns_the_crash_into_an_error():
     )
     assert done.returncode == 1
     assert "RecursionError" in done.stderr
+
+
+SHOPS = "a, b = pd.DataFrame({'day': A, 'n': N}), pd.DataFrame({'day': B, 'page': P, 'm': M})"
+COUNTED = [
+    *("m.groupby('page').size()", "m.groupby('day').size()", "m.groupby('page')['n'].sum()", "len(m)"),
+    *("m.groupby('page')['m'].mean()", "m.groupby('page').n.mean()", "m.groupby('page')['m'].count()", "m['n'].sum()"),
+]
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "outer"])
+@pytest.mark.parametrize("counted", COUNTED)
+def test_numbers_of_a_merge_without_its_rows(counted, how):
+    pandas = pytest.importorskip("pandas")
+    source = f"m = a.merge(b, on='day', how={how!r})\nresult = {counted}"
+    (proposal,) = [
+        one
+        for one in propose(Case(f"import pandas as pd\n{SHOPS}", source, line=1).death())
+        if one.id == "many-to-many-merge"
+    ]
+    left, right = {"A": [1, 1, 2, 3, 3], "N": [1, 2, 3, 4, None]}, {"B": [1, 1, 2, 3, 9], "P": list("xyxxz")}
+    if proposal.snippet is None:
+        assert how == "outer"
+        assert "page" not in counted
+        return
+    results = []
+    for code in (source, proposal.snippet):
+        names = {"pd": pandas, **left, **right, "M": [5, 6, None, 8, 9]}
+        exec(SHOPS, names)
+        exec(code, names)
+        results.append(names["result"])
+    if isinstance(results[0], pandas.Series):
+        pandas.testing.assert_series_equal(*results, check_names=False, check_dtype=False)
+    else:
+        assert results[0] == results[1]

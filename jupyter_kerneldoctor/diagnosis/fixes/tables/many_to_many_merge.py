@@ -7,14 +7,15 @@ from ...fix import Call, Case, Death, Family, Fix, Proposal, Proposals, quote, s
 from ...frameworks.pandas import (
     MERGES,
     Merge,
-    added_up_by,
     compared_later,
     has_one_value,
     has_parts_of_texts,
+    is_added_up,
     is_limited_later,
     may_hold_nulls,
     merge_of,
 )
+from ...frameworks.sums_of_pairs import reduction_of, without_the_pairs
 from ...joined_tables import has_outgrown
 
 _LARGE = Namespace(-11.0, 1, (NamedObject("a", "pandas.DataFrame", 900 * MIB),))
@@ -31,9 +32,10 @@ class ManyToManyMerge(Fix):
     both tables.
 
     What it costs: The other rows of the same key are not in the result. Where they matter, make one row of each key
-    with `groupby` before the merge; sums, counts and means of the result are others then. With `validate="many_to_one"`
-    the merge raises a `MergeError` where a key repeats. A table that is merged with itself needs them: there the fix is
-    advice, and so it is where a range of values, or another column, picks the pairs afterwards.
+    with `groupby` before the merge. What only counts, sums or averages the rows is worked out without them: how often
+    each key stands in the other table is enough. With `validate="many_to_one"` the merge raises a `MergeError` where a
+    key repeats. A table that is merged with itself needs them: there the fix is advice, and so it is where a range of
+    values, or another column, picks the pairs afterwards.
     """
 
     id, title = "many-to-many-merge", "Merge with one row for each key, and leave the others out: drop_duplicates"
@@ -69,13 +71,32 @@ class ManyToManyMerge(Fix):
             "import pandas as pd",
             "m = pd.merge(orders, visits, on='user')\ntotal = m.groupby('city')['paid'].sum()",
             line=1,
-            says=("visits.groupby('user', as_index=False).sum(", "comes out smaller", "which of the two you mean"),
+            says=(
+                "few = orders.groupby('user').size()",
+                "counted = visits.merge(few, on='user', validate=\"many_to_one\")",
+                "result = counted.groupby('city')[\"sum\"].sum()",
+            ),
         ),
         Case(
             "import pandas as pd",
             "m = pd.merge(orders, visits, on='user')\nseen = m.groupby('user')['minutes'].mean()",
             line=1,
-            says=("visits.groupby('user', as_index=False).mean(",),
+            says=("result = counted.groupby('user')[\"sum\"].sum() / counted.groupby('user')[\"count\"].sum()",),
+        ),
+        Case(  # of which table a column is, its own code tells
+            "import pandas as pd\nclicks, views = pd.DataFrame(a), pd.DataFrame({'day': days, 'page': pages})",
+            "top = clicks.merge(views, on='day').groupby('page').size().head()",
+            says=(
+                "few = clicks.groupby('day').size()",
+                "counted = views.merge(few, on='day'",
+                "counted.groupby('page')[\"rows\"].sum()",
+            ),
+        ),
+        Case(
+            "import pandas as pd",
+            "m = pd.merge(clicks, views, on='day')\nout = m.groupby('page').agg(list)",
+            line=1,
+            says=("make one row of each key of one table before the merge",),
         ),
         Case(
             "import pandas as pd\nKEYS = ['year', 'city']",
@@ -142,8 +163,8 @@ class ManyToManyMerge(Fix):
             if is_limited_later(call):
                 yield _within_limits(call, merge, missing, took)
                 continue
-            if (reduction := added_up_by(call)) is not None:
-                yield _one_row_first(call, merge, reduction, missing, took)
+            if is_added_up(call):
+                yield _one_row_first(call, merge, death, missing, took)
                 continue
             edits = () if merge.keeps_right else append(call.scope, merge.right, f".drop_duplicates({merge.key})")
             table, keys = (
@@ -207,23 +228,23 @@ def _within_limits(call: Call, merge: Merge, missing: int, took: str) -> Proposa
     return Proposal((), why, missing, "Join one key at a time, and keep the pairs in the range", snippet)
 
 
-def _one_row_first(call: Call, merge: Merge, reduction: str, missing: int, took: str) -> Proposal:
-    """Say how a key gets one row before the merge, where what follows counts, sums or averages the rows."""
-    right, key = call.scope.segment(merge.right), merge.key
-    why = (
-        f"{quote(call.text)} pairs each row with every row of the same key. The result {took}. What "
-        f"follows counts, sums or averages its rows: each row of the one table is in it once for each row of "
-        f"{quote(right)} with its key. With one row for each key a count, or a sum of the first table's columns, comes "
-        "out smaller, as no row is counted twice. Check which of the two you mean."
+def _one_row_first(call: Call, merge: Merge, death: Death, missing: int, took: str) -> Proposal:
+    """Say how the rows are counted or summed up without them, where what follows does no more with them."""
+    reduction = reduction_of(call)
+    snippet = None if reduction is None else without_the_pairs(call, merge, reduction, death.code)
+    why = f"{quote(call.text)} pairs each row with every row of the same key. The result {took}. "
+    if snippet is None:
+        why += (
+            "What follows counts, sums or averages its rows: make one row of each key of one table before the merge, "
+            "with what the result needs of it. Compare both results on a few keys: a row that was there many times "
+            "counts once then."
+        )
+        return Proposal((), why, missing, "Make one row of each key before the merge, and check the numbers")
+    why += (
+        "What follows only counts, sums or averages its rows. With how often each key stands in the other table, "
+        "worked out before the merge, the numbers are the same, and no row is made twice."
     )
-    one_row, other = ("mean", "sum") if reduction == "mean" else ("sum", "mean")
-    few = f"{right}.groupby({key}, as_index=False).{one_row}(numeric_only=True)"
-    snippet = (
-        f"few = {few}  # or .{other}(), .size(), .first(): what you need of each key\n"
-        '# merge with `few` and validate="many_to_one"; then compare both results on a few keys'
-    )
-    title = "Make one row of each key before the merge, and check the numbers"
-    return Proposal((), why, missing, title, snippet)
+    return Proposal((), why, missing, "Aggregate before the merge: the same numbers without its rows", snippet)
 
 
 def _of_one_table(call: Call, table: str, missing: int, took: str) -> Proposal:
