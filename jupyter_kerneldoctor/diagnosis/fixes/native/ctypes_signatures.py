@@ -65,6 +65,15 @@ class CtypesSignatures(Fix):
         ),
         Case("import ctypes as c", "c.string_at(0)", says=("null", "cell [2], line 1")),
         Case("import ctypes", "ctypes.string_at(p)", says=("if not p:\n    raise",)),
+        Case(  # the address is not null: half of it is lost
+            _LIBC + "def read(name):\n    found = libc.getenv(name)\n    return ctypes.string_at(found)",
+            "read(b'HOME')",
+            becomes={
+                "(None)\n": "(None)\nlibc.getenv.argtypes = [ctypes.c_void_p]\nlibc.getenv.restype = ctypes.c_void_p\n"
+            },
+            says=("what `libc.getenv` returned", "upper half"),
+        ),
+        Case(_LIBRARY, "p = lib.make()\nctypes.string_at(p)", line=2, says=("lib.make.restype = ctypes.c_void_p",)),
         Case(
             _LIBC,
             "p = libc.malloc(100_000_000)\nlibc.free(p)",
@@ -101,7 +110,6 @@ class CtypesSignatures(Fix):
             },
             says=("upper half", "manual"),
         ),
-        # the result is used: an address may have lost its upper half
         Case(_LIBRARY + "lib.make.argtypes = []", "p = lib.make()", says=("restype",)),
     ]
     SILENT = [
@@ -147,8 +155,17 @@ class CtypesSignatures(Fix):
             and death.is_at_crash(node, scope)
             and (one := _native_call(node, scope, code, is_damaged=is_damaged))
         ]
-        if found:
-            yield _unchecked_address(found[-1], code) if not found[-1].missing else _undeclared(found[-1], code)
+        if not found:
+            return
+        if found[-1].missing:
+            yield _undeclared(found[-1], code)
+        elif makers := _maker_calls(found[-1], code):
+            yield _cut_address(found[-1], *makers[0], code)
+        else:
+            yield _unchecked_address(found[-1], code)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a check for null is the user's
+        return not any(one.edits for one in self.propose(after))
 
 
 def _native_call(node: ast.Call, scope: Scope, code: Notebook, *, is_damaged: bool) -> _NativeCall | None:
@@ -254,12 +271,28 @@ def _undeclared(call: _NativeCall, code: Notebook) -> Proposal:
 
 def _makers(call: _NativeCall, code: Notebook) -> list[str]:
     """Return the functions of a library that gave the call's arguments, and that nobody declared to give addresses."""
+    return list(dict.fromkeys(where.segment(made.func) for made, where in _maker_calls(call, code)))
+
+
+def _maker_calls(call: _NativeCall, code: Notebook) -> list[tuple[ast.Call, Scope]]:
     found = []
     for argument in call.node.args:
         for one, where in all_origins(argument, call.scope, code):
             match one:
-                case ast.Call(func=ast.Attribute(attr=name, value=library) as function):
+                case ast.Call(func=ast.Attribute(attr=name, value=library)):
                     is_native = library_of(library, where, code).startswith(_LOADERS)
                     if is_native and "restype" not in declared({name}, code):
-                        found.append(where.segment(function))
-    return list(dict.fromkeys(found))
+                        found.append((one, where))
+    return found
+
+
+def _cut_address(call: _NativeCall, maker: ast.Call, scope: Scope, code: Notebook) -> Proposal:
+    """Say how the function is declared that gave the address which is read."""
+    function = scope.segment(maker.func)
+    written, edits = as_written(maker, scope, [function], code)
+    lines = written or ["import ctypes", f"{function}.restype = ctypes.c_void_p  # it gives an address"]
+    why = (
+        f"{_where(call, code)} reads from what {quote(function)} returned. ctypes took that for a C int: the upper "
+        "half of the address is lost. Declared, it is whole, and `None` where there is nothing to read."
+    )
+    return Proposal(edits, why, snippet="\n".join(lines))
