@@ -212,6 +212,7 @@ class BoundTheWait(Fix):
     unless_offered = frozenset(
         {"let-the-wait-end", "spawn-target-in-module", "spawn-not-fork", "picklable-exceptions", "await-in-coroutines"}
         | {
+            "read-the-queue-first",
             "task-done-for-each-item",
             "end-mark-for-each",
             "read-both-pipes",

@@ -54,7 +54,7 @@ class BringWhatItWaitsFor(Fix):
     """
 
     id, title, causes = "bring-what-it-waits-for", "See to it that somebody brings what it waits for", ("hang",)
-    unless_offered = frozenset({"let-the-wait-end", "await-in-coroutines", "hand-on-the-error"})
+    unless_offered = frozenset({"let-the-wait-end", "read-the-queue-first", "await-in-coroutines", "hand-on-the-error"})
 
     FIRES = [
         _waits("e = threading.Event()\ne.wait()", 2, "no cell calls `e.set()`", "target=work"),

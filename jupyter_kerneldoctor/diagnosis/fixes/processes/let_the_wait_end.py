@@ -10,15 +10,13 @@ from ...code.notebook import Notebook
 from ...code.origins import all_origins
 from ...code.trees import unparse, walk
 from ...endless_wait import failed_workers
-from ...examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, thread
+from ...examples.stuck import IN_MAP, IN_RUN, child, child_state, frame, own_frame, thread
 from ...fix import Case, Death, Fix, Proposal, Proposals, quote, stuck
 
 _TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")
 _LOCK = re.compile(r"with\s+([\w.]+)|(?<![\w.])([\w.]+)\.acquire")
-_JOINS = re.compile(r"for (\w+) in ([\w.]+):\s*\1\.join\(")
 _POOL = re.compile(r"(?:^|\.)(?:Pool|ProcessPoolExecutor)$")
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "map_async", "apply_async", "submit"})
-_FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
 _IMPORTS = (("<frozen importlib._bootstrap>", "acquire"), ("<frozen importlib._bootstrap>", "_find_and_load"))
 _IMPORTING = ("<frozen importlib._bootstrap>", 120, "acquire")
 _SENDING = frame("multiprocessing/connection.py", "_send")
@@ -35,9 +33,8 @@ def _hangs(*cells: str, says: str = "", gone: Any = (), **seen: Any) -> Case:
 class LetTheWaitEnd(Fix):
     """Put in order who waits for whom.
 
-    What it does: Some waits never end because of what comes first: a process is joined before its queue is read, a
-    queue is filled before anybody reads it, a program is waited for while its output fills a pipe, a pool is older than
-    its function.
+    What it does: Some waits never end because of what comes first: a queue is filled before anybody reads it, a program
+    is waited for while its output fills a pipe, a pool is older than its function.
 
     When it is offered: The kernel is stuck, and its stacks or its cells show that it is one of these.
 
@@ -49,13 +46,6 @@ class LetTheWaitEnd(Fix):
     unless_offered = frozenset({"spawn-target-in-module", "spawn-not-fork", "hold-the-lock-with"})
 
     FIRES = [
-        _hangs(
-            "for p in ps: p.join()\nrows = q.get()",
-            inner=IN_JOIN,
-            waits_in="do_wait",
-            processes=[child_state(900, *_FEEDS, waits_in=_FUTEX)],
-            says="q.get() for _ in ps]  # first, in place of what reads it later\nfor p in ps:",
-        ),
         _hangs(
             "there.send(rows)",
             inner=[_SENDING],
@@ -142,7 +132,9 @@ class LetTheWaitEnd(Fix):
 
     def propose(self, death: Death) -> Proposals:
         still = death.stuck_cell
-        found = still and (_of_both(still) or _of_stacks(still) or _of_a_pool(death.code))
+        if still is None or still.waits_for_what_nobody_reads:
+            return  # see `read-the-queue-first`
+        found = _of_both(still) or _of_stacks(still) or _of_a_pool(death.code)
         if found:
             yield Proposal((), found.why, title=found.title, snippet=found.snippet)
 
@@ -157,13 +149,6 @@ def _of_stacks(still: StuckCell) -> _Order | None:
     code = still.main.code.strip()[:_LONGEST_LINE]
     called = {(one.short_file, one.function) for one in still.main.frames}
     line = quote(code) if code else "the cell"
-    if still.waits_for_what_nobody_reads:
-        why = f"A process does not end before all that it put into its queue was read, and {line} does not read it."
-        reads = next(iter(re.findall(r"(?<![\w.])([\w.]+)\.get\(\)", _texts(still))), "queue")
-        one, processes = next(iter(_JOINS.findall(_texts(still))), ("one", "processes"))
-        first = f"results = [{reads}.get() for _ in {processes}]  # first, in place of what reads it later"
-        snippet = f"{first}\nfor {one} in {processes}:\n    {one}.join()"
-        return _Order("Read the queue before you join its processes", why, snippet)
     if ("queue.py", "put") in called:
         why = f"There is no more room in the queue (`maxsize`) at {line}, and no thread takes anything out."
         snippet = "for one in threads:\n    one.start()\nfor item in items:\n    queue.put(item)  # afterwards"
