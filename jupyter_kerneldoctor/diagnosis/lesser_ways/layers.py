@@ -6,9 +6,10 @@ from ..case import Case
 from ..code.calls import last_name
 from ..code.notebook import Call
 from ..death import Death
+from ..frameworks.gradients import goes_backward
 from ..frameworks.keras import is_dataset
 from .conditions import both, given, is_gathered, is_method_of, made, without
-from .way import LesserWay
+from .way import LesserWay, names
 
 
 def _of_each_layer(call: Call, _death: Death) -> bool:
@@ -21,14 +22,14 @@ def _of_each_layer(call: Call, _death: Death) -> bool:
 
 _MANY_TOKENS = 200_000
 _TOKENS = (
-    "row = zlib.crc32(name.encode()) % 50_000  # a bucket for each id, shared by some; import zlib\n"
-    "ids = nn.Embedding(50_000, 64)  # an embedding of its own, narrower than that of the words\n"
+    "row = zlib.crc32(name.encode()) % 50_000  # a bucket for each id, shared by some\n"
+    "buckets = torch.nn.Embedding(50_000, 64)  # an embedding of its own, narrower than that of the words\n"
     "# or tokens for the frequent ids only, and one <other> for the rest: Counter(names).most_common(20_000)"
 )
 
 
 def _has_many_tokens(call: Call, death: Death) -> bool:
-    """Whether a model or its training has a vocabulary that was set to a great number: `GPT2Config(vocab_size=n)`."""
+    """Whether a vocabulary was set to a great number: `GPT2Config(vocab_size=n)`."""
     name = death.code.qualified(call.node.func, call.scope) or ""
     if name.startswith("transformers.") and "Config" in name:
         return False
@@ -46,6 +47,29 @@ def _is_sample(call: Call, death: Death) -> bool:
     return False
 
 
+_PRODUCTS = {
+    "kron": "product = A @ X @ B.T  # what kron(A, B) does to a matrix X, row by row",
+    "block_diag": "product = torch.bmm(blocks, x.view(len(blocks), -1, 1)).flatten()  # blocks: (how many, n, n)",
+    "diag_embed": "product = d[..., None] * x  # what a diagonal matrix does to x, with its diagonal d",
+}
+
+
+def _times_parts(call: Call, _death: Death) -> dict[str, str]:
+    return {"product": _PRODUCTS[call.name.rpartition(".")[2]]}
+
+
+_FIRST = {
+    "svd": "U, S, V = torch.svd_lowrank({a0}, q=50)  # about the 50 largest: exact where the others are small\n"
+    "U, S, Vh = torch.linalg.svd({a0}, full_matrices=False)  # all, but no more vectors than there are values",
+    "eig": "from scipy.sparse.linalg import eigs\n\nvalues, vectors = eigs({a0}.numpy(), k=10)  # the ten largest",
+}
+_SYMMETRIC = "values, vectors = torch.lobpcg({a0}, k=10)  # the ten largest, also of a sparse matrix; not below 30 rows"
+
+
+def _first_of_them(call: Call, _death: Death) -> dict[str, str]:
+    return {"first": _FIRST.get(call.name.rpartition(".")[2], _SYMMETRIC).format(**names(call))}
+
+
 WAYS = (
     LesserWay(
         (".step", ".backward", "transformers.*"),
@@ -55,7 +79,7 @@ WAYS = (
         Case(
             "from transformers import GPT2Config, GPT2LMHeadModel\nN = 900_000\nc = GPT2Config(vocab_size=N)",
             "model = GPT2LMHeadModel(c)",
-            says=("zlib.crc32", "nn.Embedding(50_000, 64)"),
+            says=("zlib.crc32", "torch.nn.Embedding(50_000, 64)"),
         ),
         _has_many_tokens,
         silent=(
@@ -92,9 +116,8 @@ WAYS = (
         (".texts_to_matrix", ".sequences_to_matrix"),
         "Give the numbers of the words to an Embedding, not a column for each word: texts_to_sequences",
         "makes a column of eight bytes for each word of the vocabulary, nearly all of them zero.",
-        "import keras\n\n"
-        "rows = tokenizer.texts_to_sequences(texts)  # Tokenizer(num_words=10_000): only the most frequent\n"
-        "X = keras.utils.pad_sequences(rows, maxlen=200)  # 200 numbers for each text, for an Embedding layer",
+        "rows = {owner}.texts_to_sequences(texts)  # made with num_words=10_000: only the most frequent\n"
+        "{to} = keras.utils.pad_sequences(rows, maxlen=200)  # 200 numbers for each text, for an Embedding layer",
         Case(
             "from keras.preprocessing.text import Tokenizer\nt = Tokenizer()",
             "X = t.texts_to_matrix(texts, mode='binary')",
@@ -118,12 +141,12 @@ WAYS = (
         "Learn the mean and the variance of a sample, or of one batch after the other: adapt(x[::50])",
         "turns all rows into one tensor of floats, and makes more of that size to work out the mean or the bins.",
         "{owner}.adapt({of0}[::50])  # every fiftieth row: a sample is enough\n\n"
-        "total, squares, n = 0.0, 0.0, 0  # or exactly, in batches: of one channel or column at the end\n"
+        "total, squares, n = 0.0, 0.0, 0  # or exactly, in batches: of each channel or column at the end\n"
         "for at in range(0, len({of0}), 256):\n    part = np.asarray({of0}[at : at + 256], dtype='float64')\n"
-        "    axes = tuple(range(part.ndim - 1))\n    n += part[..., 0].size\n"
-        "    total, squares = total + part.sum(axes), squares + (part**2).sum(axes)\n"
+        "    part = part.reshape(-1, part.shape[-1])  # of one column alone: part.reshape(-1, 1)\n"
+        "    n, total, squares = n + len(part), total + part.sum(0), squares + (part**2).sum(0)\n"
         "mean = total / n  # then Normalization(mean=mean, variance=squares / n - mean**2), without adapt\n\n"
-        "layers.Rescaling(1 / 127.5, offset=-1)  # pictures: known numbers, nothing to learn",
+        "keras.layers.Rescaling(1 / 127.5, offset=-1)  # pictures: known numbers, nothing to learn",
         Case(
             "import keras\nnorm = keras.layers.Normalization(axis=-1)",
             "norm.adapt(x)",
@@ -168,7 +191,7 @@ WAYS = (
         (".as_numpy_iterator",),
         "Give the data set itself to fit: it makes one batch after the other",
         "gives an array for each row, and all of them are kept.",
-        "model.fit({owner}.batch(128), epochs=1)  # ds.take(n), ds.skip(n) part it\n"
+        "model.fit({owner}.batch(128), epochs=1)  # no batch where it has them; take(n), skip(n) part it\n"
         "for row in {owner}.as_numpy_iterator():\n    ...  # or one row at a time",
         Case("import tensorflow as tf\nds = tf.data.Dataset.range(9)", "rows = list(ds.as_numpy_iterator())"),
         is_gathered,
@@ -177,20 +200,20 @@ WAYS = (
         ("tensorflow.sparse.to_dense",),
         "Multiply it as it is: tf.sparse.sparse_dense_matmul",
         "writes all zeros, too.",
-        "y = tf.sparse.sparse_dense_matmul({a0}, w)  # the sparse tensor as it is; sums: tf.sparse.reduce_sum",
+        "product = tf.sparse.sparse_dense_matmul({a0}, w)  # the sparse tensor as it is; sums: tf.sparse.reduce_sum",
     ),
     LesserWay(
         ("tensorflow.tile", "tensorflow.meshgrid"),
         "Let it broadcast, without a copy: x[:, None]",
         "writes the same numbers again and again. Arithmetic repeats them by itself where a dimension is 1.",
-        "y = x[:, None] + z[None]  # x: {a0}; nothing is repeated before, the sum alone is made",
+        "total = x[:, None] + z[None]  # with your arrays: none is repeated before, the sum alone is made",
     ),
     LesserWay(
         (".repeat", "torch.tile"),
         "Let it broadcast, without a copy: expand",
         "writes the same numbers again and again. Arithmetic repeats them by itself where a dimension is 1.",
-        "view = x[:, None].expand(-1, n, -1)  # a view that takes no memory\n"
-        "y = x[:, None] + z[None]  # or nothing at all: dimensions of 1 are repeated in arithmetic",
+        "view = x.expand(n, *x.shape)  # n times, along a dimension of its own: a view that takes no memory\n"
+        "total = x[:, None] + z[None]  # or nothing at all: dimensions of 1 are repeated in arithmetic",
         Case("import torch\nx = torch.zeros(9, 9)", "g = x.repeat(10**6, 1)"),
         lambda call, death: call.name.startswith("torch.") or is_method_of("torch")(call, death),
     ),
@@ -198,31 +221,38 @@ WAYS = (
         ("torch.nn.functional.interpolate", "torch.nn.functional.upsample"),
         "Enlarge what is used of it only: the classes, one picture at a time",
         "makes all channels of all pictures at the new size.",
-        "import torch.nn.functional as F\n\nfor maps in {a0}:  # one picture at a time\n"
-        "    classes = F.interpolate(maps[None], ..., mode='bilinear').argmax(1).to(torch.uint8)  # a byte for a dot",
+        "for maps in {a0}:  # one picture at a time\n"
+        "    large = torch.nn.functional.interpolate(maps[None], size=(512, 512))  # with your own arguments\n"
+        "    classes = large.argmax(1).to(torch.uint8)  # a byte for a dot: keep these, or what is measured in them",
+        fits=lambda _call, death: not goes_backward(death.code),
+        silent=(Case("import torch", "y = torch.nn.functional.interpolate(x, size=512)\ny.mean().backward()", line=1),),
     ),
     LesserWay(
         ("torch.kron", "torch.block_diag", "torch.diag_embed"),
-        "Multiply the parts: no full matrix, nearly all of it zeros",
-        "makes a full matrix, nearly all of it zeros.",
-        "y = d[:, None] * x  # a diagonal matrix times x, with its diagonal d\n"
-        "y = torch.bmm(blocks, x.view(len(blocks), -1, 1))  # blocks of one size, as (how many, n, n)\n"
-        "Y = A @ X @ B.T  # is what kron(A, B) does to X, row by row",
+        "Multiply the parts: no full matrix is needed for a product",
+        "makes a full matrix of all that its parts say: `kron` repeats one of them, the others are nearly all zeros.",
+        "{product}",
+        fits=_times_parts,
     ),
     LesserWay(
         ("torch.outer", "torch.ger"),
         "Keep the diagonal, or the product with a vector: no table of all pairs",
         "makes a number for each pair of entries, as of all parameters of a network.",
-        "diagonal = {a0} ** 2  # what a Fisher matrix is mostly needed for\nFv = {a0} * ({a1} @ v)",
-        Case("import torch", "F = F + torch.outer(g, g)", says=("g ** 2", "(g @ v)")),
+        "diagonal = {a0} * {a1}  # what a Fisher matrix is mostly needed for\n"
+        "product = {a0} * ({a1} @ v)  # or what the table times a vector v gives",
+        Case("import torch", "F = F + torch.outer(g, g)", says=("diagonal = g * g", "g * (g @ v)")),
     ),
     LesserWay(
-        ("torch.svd", "torch.linalg.svd", "torch.linalg.eigh", "torch.linalg.eig", "torch.symeig"),
-        "Ask for the first of them only: svd_lowrank, lobpcg",
+        ("torch.linalg.svd", "torch.svd", "torch.linalg.eigh", "torch.linalg.eig", "torch.symeig"),
+        "Ask for the first of them only",
         "makes all vectors, and copies of the full matrix.",
-        "U, S, V = torch.svd_lowrank({a0}, q=50)  # the 50 largest\n"
-        "values, vectors = torch.lobpcg(A, k=10)  # of a symmetric, positive matrix, also a sparse one: eigenvectors\n"
-        "U, S, Vh = torch.linalg.svd({a0}, full_matrices=False)  # all, but no more vectors than there are values",
+        "{first}",
+        Case(
+            "import torch",
+            "U, S, Vh = torch.linalg.svd(A)",
+            says=("torch.svd_lowrank(A, q=50)", "torch.linalg.svd(A, full_matrices=False)"),
+        ),
+        _first_of_them,
     ),
     LesserWay(
         (".()",),
@@ -249,8 +279,8 @@ WAYS = (
         (".fit",),
         "Learn the mean of a sample of the pictures, without ZCA: zca_whitening=False",
         "makes a number for each pair of dots of a picture with `zca_whitening=True`.",
-        "generator = ImageDataGenerator(featurewise_center=True, featurewise_std_normalization=True)\n"
-        "generator.fit({of0}[:1000])  # a sample is enough",
+        "{owner} = ImageDataGenerator(featurewise_center=True, featurewise_std_normalization=True)  # and your others\n"
+        "{owner}.fit({of0}[::20])  # a sample is enough: every twentieth picture",
         Case(
             "from keras.preprocessing.image import ImageDataGenerator\ng = ImageDataGenerator(zca_whitening=True)",
             "g.fit(X)",

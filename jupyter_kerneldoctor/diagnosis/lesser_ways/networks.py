@@ -11,9 +11,15 @@ from ..frameworks.evaluation import is_taken_apart
 from ..frameworks.gradients import goes_backward
 from ..frameworks.torch import Kind, Tensors
 from .conditions import made_by
-from .way import LesserWay
+from .way import LesserWay, names
 
 _LAYERS = ("torch.nn", "keras.layers", "tensorflow.keras.layers")
+_OF_TEXT = "out[0][:, 0].clone())  # the first token's vector"
+_OF_HEADS = {
+    "Classification": "out.logits.clone())  # a number for each class",
+    "For": "out.logits.argmax(-1))  # a word for each place",
+}
+"""What a network gives that has another layer at its end, by a word in its name."""
 _MANY_ROWS = 500_000  # of an embedding: no vocabulary of words is so large
 _PER_ID = (
     "known, row = np.unique(ids, return_inverse=True)  # row: 0, 1, 2, ... for the ids that occur\n"
@@ -64,8 +70,17 @@ def _has_many_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
     return {"rows": f"{rows:_}", "width": str(width), "few": str(max(8, width // 4))}
 
 
-def _in_network(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    return call.scope.function in ("forward", "call", "__call__")
+_LOOKUPS = {
+    "torch": "emb = torch.nn.Embedding(vocabulary, dim)  # in __init__\nh = emb({a0})",
+    "tensorflow": "emb = keras.layers.Embedding(vocabulary, dim)  # in __init__\nh = emb({a0})",
+    "jax": "h = weights[{a0}]  # a row of the weights, in place of one_hot(...) @ weights",
+}
+
+
+def _in_network(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
+    if call.scope.function not in ("forward", "call", "__call__"):
+        return False
+    return {"look_up": _LOOKUPS[call.name.partition(".")[0]].format(**names(call))}
 
 
 def _of_all_pairs(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -84,7 +99,8 @@ def _of_all_pairs(call: Call, death: Death) -> bool | Mapping[str, str]:
                 left=ast.Call(func=ast.Attribute(attr="unsqueeze", value=left), args=[ast.Constant(value=one)]),
                 right=ast.Call(func=ast.Attribute(attr="unsqueeze", value=right), args=[ast.Constant(value=other)]),
             ) if {one, other} in ({0, 1}, {1, 2}):
-                return {"left": call.scope.segment(left), "right": call.scope.segment(right)}
+                rows, columns = (right, left) if (one, other) in ((0, 1), (1, 2)) else (left, right)
+                return {"left": call.scope.segment(rows), "right": call.scope.segment(columns)}
     return False
 
 
@@ -96,7 +112,9 @@ def _takes_all_texts(call: Call, death: Death) -> bool | Mapping[str, str]:
     is_whole = not call.scope.loops_around(call.node) and not death.growth.goes_on
     if not (given and is_whole and death.code.imports("transformers")):
         return False
-    return {"encoded": call.scope.segment(given[0])}
+    made = [*made_by(call.node.func, call, death)]
+    kept = next((_OF_HEADS[head] for head in _OF_HEADS for name in made if head in name), _OF_TEXT)
+    return {"encoded": call.scope.segment(given[0]), "kept": f"{kept}, of each text what is used"}
 
 
 def _takes_all_rows(call: Call, death: Death) -> bool:
@@ -118,19 +136,18 @@ WAYS = (
     LesserWay(
         (".()",),
         "Take some texts at a time through the network",
-        "takes all texts through the network at once, and gives vectors of every token.",
+        "takes all texts through the network at once, with vectors of every token.",
         "parts = []\nfor start in range(0, len({encoded}['input_ids']), 16):  # 16 texts at a time\n"
         "    part = {{key: value[start:start + 16] for key, value in {encoded}.items()}}\n"
         "    with torch.no_grad():\n        out = {owner}(**part)\n"
-        "    parts.append(out[0][:, 0].clone())  # of each text what is used: here the first token's vector\n"
-        "vectors = torch.cat(parts)",
+        "    parts.append({kept}\nresults = torch.cat(parts)",
         Case(
             "from transformers import AutoModel, AutoTokenizer\ntok = AutoTokenizer.from_pretrained('a')\n"
             "net = AutoModel.from_pretrained('a')",
             "enc = tok(texts, return_tensors='pt')\nout = net(**enc)",
             line=2,
             growth="jump",
-            says=("out = net(**part)",),
+            says=("out = net(**part)", "out[0][:, 0].clone()"),
         ),
         _takes_all_texts,
         silent=(
@@ -161,10 +178,15 @@ WAYS = (
         (".unsqueeze",),
         "Take the distances without all differences: torch.cdist, a block at a time",
         "is put beside another one, which makes all differences of all pairs of rows.",
-        "distances = torch.cdist({left}, {right})  # one number for each pair\n\n"
+        "distances = torch.cdist({left}, {right})  # one number for each pair; p=1 adds up abs() of the differences\n\n"
         "for part in {left}.split(1000):  # or a block of rows at a time; keep the nearest, or a sum\n"
         "    near = torch.cdist(part, {right})",
-        Case("import torch\nx = torch.rand(9, 9)", "d = x.unsqueeze(0) - x.unsqueeze(1)", growth="jump"),
+        Case(
+            "import torch\nx = torch.rand(9, 9)",
+            "d = y.unsqueeze(0) - x.unsqueeze(1)",
+            growth="jump",
+            says=("distances = torch.cdist(x, y)",),
+        ),
         _of_all_pairs,
         silent=(Case("import torch\nx = torch.rand(9, 9)", "d = x.unsqueeze(0) - 1", growth="jump"),),
     ),
@@ -196,9 +218,11 @@ WAYS = (
     ),
     LesserWay(
         (".step", ".backward"),
-        "Let only the rows that were used have gradients: sparse=True, SparseAdam",
-        "makes a gradient for all rows of the embedding, and the optimizer keeps as much again, or twice.",
-        "emb = nn.Embedding(rows, dim, sparse=True)\noptimizer = torch.optim.SparseAdam(emb.parameters())",
+        "Let only the rows that were used have gradients: sparse=True",
+        "makes a gradient for all rows of the embedding, and most optimizers keep as much again, or twice.",
+        "emb = torch.nn.Embedding(rows, dim, sparse=True)\n"
+        "of_rows = torch.optim.SGD(emb.parameters(), lr=0.1)  # keeps nothing; SparseAdam keeps two numbers a weight\n"
+        "# the other parameters keep their own optimizer: step() and zero_grad() of both",
         Case(
             "import torch\nfrom torch import nn\nemb = nn.Embedding(4_000_000, 64)",
             "loss = net(emb(x)).sum()\nloss.backward()",
@@ -209,7 +233,7 @@ WAYS = (
         (".fit", ".step", ".backward", *(f"{package}.Embedding" for package in _LAYERS)),
         "Give the embedding fewer and shorter rows: ids in buckets",
         "needs the weights of an embedding of very many rows; training keeps their gradients, Adam two more of each.",
-        "ids = ids % 100_000  # buckets: some ids share a row; keras.layers.Hashing(100_000) takes texts, too\n"
+        "rows = ids % 100_000  # buckets: some ids share a row; keras.layers.Hashing(100_000) takes texts, too\n"
         "Embedding(100_000, {few})  # in place of {rows} rows of {width}",
         Case(
             "import keras\nfrom keras import layers\nnet = keras.Sequential([layers.Embedding(5_000_000, 128)])",
@@ -226,9 +250,9 @@ WAYS = (
     ),
     LesserWay(
         ("torch.nn.functional.one_hot", "tensorflow.one_hot", "jax.nn.one_hot"),
-        "Look rows up in place of multiplying by ones and zeros: Embedding",
+        "Look rows up in place of multiplying by ones and zeros",
         "makes a number for each token and each word of the vocabulary.",
-        "emb = nn.Embedding(vocabulary, dim)  # in place of one_hot and the layer behind it\nh = emb({a0})",
+        "{look_up}",
         Case(
             "import torch\nimport torch.nn.functional as F\nclass N(torch.nn.Module):\n    def forward(self, ids):\n"
             "        return self.fc(F.one_hot(ids, 9000).float())",

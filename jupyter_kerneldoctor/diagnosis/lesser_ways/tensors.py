@@ -1,6 +1,7 @@
 """PyTorch: tables of all pairs, rows that do not need each other, and what is joined again and again."""
 
 import ast
+import re
 
 from ..case import Case
 from ..code.notebook import Call
@@ -11,6 +12,8 @@ from ..frameworks.torch import Kind, Tensors
 from .way import LesserWay
 
 _MOST_LINKS = 9  # of a chain of calls and names
+_BY_ROW = re.compile(r"repeat_interleave|unsqueeze\(1\)|repeat\(1,")
+"""Repeats each row by itself, not all rows again and again."""
 
 
 def _of_pairs(call: Call, death: Death) -> bool:
@@ -34,37 +37,54 @@ def _joins_all_pairs(call: Call, death: Death) -> bool | dict[str, str]:
     """Whether two repetitions of the same rows are joined, so that each pair of rows has one of its own."""
     given = call.node.args[:1]
     parts = given[0].elts if given and isinstance(given[0], ast.List | ast.Tuple) else []
-    repeated = [_repeated(one, call, death) for one in parts]
+    found = [_repeated(one, call, death) for one in parts]
+    repeated = [None if one is None else one[0] for one in found]
     if len(repeated) != 2 or repeated[0] is None or repeated[0] != repeated[1]:
         return False
     made = getattr(call.statement, "targets", [None])[0]
     scope, name = call.scope, call.scope.segment(made) if isinstance(made, ast.Name) else ""
     products = (one for one in scope.nodes if isinstance(one, ast.BinOp) and isinstance(one.op, ast.MatMult))
     weight = next((scope.segment(one.right) for one in products if scope.segment(one.left) == name), "weight")
-    return {"rows": repeated[0], "weight": weight}
+    first, second = (0, 1) if any(one is not None and one[1] for one in found[:1]) else (1, 0)
+    sides = ("reshape(-1, 1)", "reshape(1, -1)"), ("src", "dst")
+    named = {"first": sides[0][first], "second": sides[0][second], "i": sides[1][first], "j": sides[1][second]}
+    return {"rows": repeated[0], "weight": weight, **named}
 
 
-def _repeated(node: ast.expr, call: Call, death: Death) -> str | None:
-    """Return the text of what an expression repeats: `h` of `h.repeat(n, 1)`, also through a name."""
+def _repeated(node: ast.expr, call: Call, death: Death) -> tuple[str, bool] | None:
+    """Return the text of what an expression repeats, `h` of `h.repeat(n, 1)`, and whether each row by itself."""
     found = Origins(death.code).of(node, call.scope) if isinstance(node, ast.Name) else []
     made, repeats = found[0].node if len(found) == 1 else node, False
+    is_by_row = bool(_BY_ROW.search(call.scope.segment(made)))
     while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
         repeats |= made.func.attr in ("repeat", "repeat_interleave", "expand", "tile")
         made = made.func.value
-    return call.scope.segment(made) if repeats and isinstance(made, ast.Name | ast.Attribute) else None
+    is_named = repeats and isinstance(made, ast.Name | ast.Attribute)
+    return (call.scope.segment(made), is_by_row) if is_named else None
 
 
 def _is_square_of_few(call: Call, death: Death) -> bool | dict[str, str]:  # noqa: ARG001 - as the others
-    """Whether a square table is made in which single places are set then: `A[rows, columns] = 1`."""
-    sides = [call.scope.segment(one) for one in call.node.args[:2]]
+    """Whether a square table is made in which only ones are set then, in single places: `A[rows, columns] = 1`."""
+    segment = call.scope.segment
+    sides = [segment(one) for one in call.node.args[:2]]
     match call.statement:
         case ast.Assign(targets=[ast.Name(id=name)]) if len(sides) == 2 and sides[0] == sides[1]:
-            for node in call.scope.nodes:
-                match node:
-                    case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=set_in), slice=ast.Tuple(elts=[i, j]))]):
-                        if set_in == name and not call.scope.loops_around(node):
-                            return {"i": call.scope.segment(i), "j": call.scope.segment(j), "n": sides[0]}
+            places = [found for node in call.scope.nodes if (found := _ones_in(node, name)) is not None]
+            if places and not any(call.scope.loops_around(i) for i, _ in places):
+                pairs = [f"torch.stack([{segment(i)}, {segment(j)}])" for i, j in places]
+                joined = pairs[0] if len(pairs) == 1 else f"torch.cat([{', '.join(pairs)}], dim=1)"
+                return {"pairs": joined, "n": sides[0]}
     return False
+
+
+def _ones_in(node: ast.AST, name: str) -> tuple[ast.expr, ast.expr] | None:
+    """Return the rows and the columns of an array that a statement sets to one."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=one), slice=ast.Tuple(elts=[i, j]))], value=set_to):
+            is_one = isinstance(set_to, ast.Constant) and set_to.value == 1
+            is_part = any(isinstance(side, ast.Slice | ast.Constant) for side in (i, j))
+            return (i, j) if one == name and is_one and not is_part else None
+    return None
 
 
 def _joins_its_own(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
@@ -159,15 +179,15 @@ WAYS = (
         "Score the pairs without joining their rows: two products, broadcast",
         "holds the rows of both sides for each pair of rows.",
         "d = {rows}.shape[1]  # a linear score of two joined rows is the sum of two scores\n"
-        "scores = {rows} @ {weight}[:d] + ({rows} @ {weight}[d:]).T  # a number for each pair, and no rows\n\n"
+        "scores = ({rows} @ {weight}[:d]).{first} + ({rows} @ {weight}[d:]).{second}  # no rows of pairs\n\n"
         "src, dst = adj.nonzero().T  # of a graph, the neighbours only: a number for each edge\n"
-        "scores = {rows}[src] @ {weight}[:d] + {rows}[dst] @ {weight}[d:]",
+        "scores = {rows}[{i}] @ {weight}[:d] + {rows}[{j}] @ {weight}[d:]",
         Case(
             "import torch",
             "def scores(h, a, n):\n    left = h.repeat_interleave(n, dim=0)\n"
             "    pairs = torch.cat([left, h.repeat(n, 1)], dim=1)\n    return (pairs @ a).view(n, n)",
             "s = scores(x, a, 9000)",
-            says=("h @ a[:d] + (h @ a[d:]).T",),
+            says=("(h @ a[:d]).reshape(-1, 1) + (h @ a[d:]).reshape(1, -1)", "h[src] @ a[:d] + h[dst]"),
         ),
         _joins_all_pairs,
     ),
@@ -175,15 +195,17 @@ WAYS = (
         ("torch.zeros",),
         "Keep only the entries that are not zero: a sparse tensor",
         "has a number for each pair, nearly all of them zero.",
-        "{to} = torch.sparse_coo_tensor(torch.stack([{i}, {j}]), torch.ones(len({i})), ({n}, {n})).coalesce()\n"
-        "y = torch.sparse.mm({to}, x)  # a degree of each row: torch.sparse.sum({to}, 1).to_dense()",
+        "pairs = {pairs}.unique(dim=1)  # each pair once\n"
+        "{to} = torch.sparse_coo_tensor(pairs, torch.ones(pairs.shape[1]), ({n}, {n}))\n"
+        "product = torch.sparse.mm({to}, x)  # a degree of each row: torch.sparse.sum({to}, 1).to_dense()",
         Case(
             "import torch",
             "def matrix(e, n):\n    A = torch.zeros(n, n)\n    A[e[0], e[1]] = 1\n    return A",
             "a = matrix(e, 50_000)",
-            says=("torch.sparse_coo_tensor(torch.stack([e[0], e[1]])", "torch.sparse.mm(A, x)"),
+            says=("torch.stack([e[0], e[1]]).unique(dim=1)", "torch.sparse.mm(A, x)"),
         ),
         _is_square_of_few,
+        silent=(Case("import torch", "A = torch.zeros(n, n)\nA[i, j] = weights", line=1),),
     ),
     LesserWay(
         ("torch.mm", "torch.matmul"),
@@ -198,7 +220,8 @@ WAYS = (
         ("torch.cdist",),
         "Compare some rows at a time",
         "makes the table of all pairs at once.",
-        "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {of0}.split(1000)])",
+        "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {of0}.split(1000)])\n"
+        "total = sum(torch.cdist(part, {a1}).sum() for part in {of0}.split(1000))  # or a sum over all pairs",
     ),
     LesserWay(
         (".()",),
@@ -221,8 +244,9 @@ WAYS = (
         ),
         "Keep less of each batch, and join once, after the loop",
         "copies all that came before in each round, and keeps the whole of each batch.",
-        "kept.append(output.argmax(-1))  # in the loop: what is used of it later\n"
-        "result = {function}(kept)  # after it",
+        "kept = []  # before the loop; in it, what is used of the output later (tf.argmax in TensorFlow):\n"
+        "kept.append(output.argmax(-1))\n"
+        "result = {function}(kept)  # after it, with your other arguments",
         Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))"),
         _joins_its_own,
     ),
@@ -230,8 +254,8 @@ WAYS = (
         ("torch.nn.functional.cosine_similarity", "torch.cosine_similarity", "torch.nn.functional.pairwise_distance"),
         "Multiply normalized rows, a block at a time: F.normalize(x) @ F.normalize(x).T",
         "spreads out both, and makes as many numbers for each pair as a row has.",
-        "n = torch.nn.functional.normalize(x, dim=-1)  # x: the rows, before they are spread out\n"
-        "for at in range(0, len(n), 1000):\n    part = n[at : at + 1000] @ n.T  # one number for each pair\n"
+        "unit = torch.nn.functional.normalize(x, dim=-1)  # x: the rows, before they are spread out\n"
+        "for at in range(0, len(unit), 1000):\n    part = unit[at : at + 1000] @ unit.T  # one number for each pair\n"
         "    i, j = torch.where(part > 0.9)  # keep what is needed; i + at is the first of the pair\n\n"
         "# distances: torch.cdist(x[at : at + 1000], x)",
         Case(
@@ -246,7 +270,7 @@ WAYS = (
         "draws all rows before the first is used.",
         "def row(seed):  # the same numbers each time it is asked: nothing has to be kept\n"
         "    return {function}({columns}, generator=torch.Generator().manual_seed(seed))\n\n"
-        "for seed in range({rows}):\n    ...  # use row(seed), and again later; keep a sum of them",
+        "for seed in range({rows}):\n    ...  # use row(seed), and again later; keep a sum. Each round: other seeds",
         Case("import torch", "noise = torch.randn(population, w.numel())", says=("range(population)", "manual_seed")),
         _draws_rows,
     ),

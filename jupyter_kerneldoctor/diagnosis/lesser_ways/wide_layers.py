@@ -15,35 +15,43 @@ from ..code.trees import unparse
 from ..death import Death
 from ..examples.stuck import frame, own_frame, thread
 from .conditions import made_by
-from .way import LesserWay, called_object
+from .way import LesserWay, called_object, names
 
 _WEIGHTS = re.compile(r"/(?:dense|embedding|einsum_dense)\.py:build$")
 _BUILDS = Stack(-0.1, "busy", (thread(frame("core/dense.py", "build", library=True), own_frame("net.build(9)", 1)),))
 _SIDES = ("in_features", "out_features")
 _OF_MAPS = ("Conv1d", "Conv2d", "Conv3d", "Flatten", "flatten")
 _ALONE = ("Dropout", "BatchNormalization", "Activation", "ReLU", "LeakyReLU")
-_POOL = "x = layers.GlobalAveragePooling2D()(x)  # in place of Flatten()\nx = layers.Dense(512, activation='relu')(x)"
+_POOL = (
+    "x = keras.layers.GlobalAveragePooling2D()(x)  # in place of Flatten(), of the maps before it; of words: 1D\n"
+    "x = {function}(x)"
+)
+_POOL_TORCH = (
+    "x = torch.nn.functional.adaptive_avg_pool2d(x, 4).flatten(1)  # 16 numbers for each channel\n"
+    "# with torch.nn.Linear(16 * channels, ...) behind it"
+)
 
 
-def _after_flatten(call: Call, death: Death) -> bool:
-    """Whether a layer with a weight for each pair of numbers gets all pixels: `dense(flatten(x))`."""
-    if not any(name.endswith(("layers.Dense", "torch.nn.Linear")) for name in made_by(call.node.func, call, death)):
+def _after_flatten(call: Call, death: Death) -> bool | dict[str, str]:
+    """Whether a layer with a weight for each pair of numbers gets all pixels: `dense(flatten(x))`. Say what to do."""
+    made = [name for name in made_by(call.node.func, call, death) if name.endswith(("layers.Dense", "torch.nn.Linear"))]
+    if not made:
         return False
     given = [one for one, _ in all_origins(call.node.args[0], call.scope, death.code)] if call.node.args else []
     inner = (one.func for one in given if isinstance(one, ast.Call))
-    return any(name.endswith(("Flatten", ".flatten")) for one in inner for name in made_by(one, call, death))
+    if not any(name.endswith(("Flatten", ".flatten")) for one in inner for name in made_by(one, call, death)):
+        return False
+    return {"pool": _POOL_TORCH if made[0].startswith("torch.") else _POOL.format(**names(call))}
 
 
-def _listed_after_flatten(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether such a layer follows in a list of layers."""
-    names = [
-        last_name(one.func)
-        for given in call.node.args[:1]
-        for one in getattr(given, "elts", ())
-        if isinstance(one, ast.Call)
-    ]
-    layers = [one for one in names if one not in _ALONE]
-    return any("Conv" in one for one in names) and ("Flatten", "Dense") in pairwise(layers)
+def _listed_after_flatten(call: Call, death: Death) -> bool | dict[str, str]:  # noqa: ARG001 - as the others
+    """Whether such a layer follows in a list of layers, and whether these are of pictures, 2D, or other ones."""
+    listed = [one for given in call.node.args[:1] for one in getattr(given, "elts", ()) if isinstance(one, ast.Call)]
+    kinds = [last_name(one.func) for one in listed]
+    layers = [one for one in kinds if one not in _ALONE]
+    maps = next((one for one in kinds if "Conv" in one), "")
+    sides = next((one for one in ("1D", "3D") if maps.endswith(one)), "2D")
+    return {"sides": sides} if maps and ("Flatten", "Dense") in pairwise(layers) else False
 
 
 def _added_after_flatten(call: Call, death: Death) -> bool:
@@ -102,13 +110,13 @@ def _gives_words(call: Call, death: Death) -> bool:
 WAYS = (
     LesserWay(
         (".()",),
-        "Pool before the wide layer: GlobalAveragePooling2D",
+        "Pool before the wide layer",
         "has a weight for each pair of a pixel and a unit, and the optimizer keeps more for each.",
-        _POOL,
+        "{pool}",
         Case(
             "from keras import layers\nx = layers.Conv2D(32, 3)(layers.Input((160, 160, 3)))\nx = layers.Flatten()(x)",
             "x = layers.Dense(512)(x)",
-            says=("GlobalAveragePooling2D",),
+            says=("GlobalAveragePooling2D()(x)", "x = layers.Dense(512)(x)"),
         ),
         _after_flatten,
     ),
@@ -116,7 +124,7 @@ WAYS = (
         tuple(f"{package}Sequential" for package in ("keras.", "keras.models.", "tensorflow.keras.")),
         "Pool before the wide layer: GlobalAveragePooling2D",
         "has a layer with a weight for each pair of a pixel and a unit.",
-        "keras.layers.GlobalAveragePooling2D(),  # in place of Flatten()",
+        "keras.layers.GlobalAveragePooling{sides}(),  # in place of Flatten()",
         Case(
             "from keras import Sequential\nfrom keras.layers import Conv2D, Dense, Flatten",
             "m = Sequential([Conv2D(64, 3), Flatten(), Dense(4096)])",
@@ -151,9 +159,9 @@ WAYS = (
         "Pool before the wide layer: GlobalAveragePooling2D",
         "trains a layer with a weight for each pair of a number that `Flatten` gives and a unit. There is a gradient "
         "of each weight, and Adam keeps two more numbers, however small a batch is.",
-        "layers.GlobalAveragePooling2D()  # in place of Flatten(): one number for each channel\n"
-        "layers.MaxPooling2D(4)  # or before Flatten(): a sixteenth of the weights\n"
-        "layers.Dense(64, activation='relu')  # or fewer units in the layer behind it",
+        "keras.layers.GlobalAveragePooling2D()  # in place of Flatten(): one number for each channel\n"
+        "keras.layers.MaxPooling2D(4)  # or before Flatten(): a sixteenth of the weights\n"
+        "keras.layers.Dense(64, activation='relu')  # or fewer units in the layer behind it",
         Case(
             "from keras import Sequential\nfrom keras.layers import Conv2D, Dense, Dropout, Flatten, Input\n"
             "def build():\n    net = Sequential([Input((512, 512, 3))])\n    net.add(Conv2D(64, 3))\n"
@@ -169,9 +177,9 @@ WAYS = (
         "Give the layer fewer inputs or units: num_words for a vocabulary, pooling in place of Flatten",
         "makes the weights of a layer, a number for each pair of an input and a unit; Adam keeps two more for each.",
         "N_WORDS = 20_000  # of a vocabulary the most frequent: Tokenizer(num_words=N_WORDS), max_tokens=N_WORDS\n"
-        "layers.Dense(N_WORDS, activation='softmax')  # and Embedding(N_WORDS, 100)\n\n"
-        "x = layers.GlobalAveragePooling2D()(x)  # of pictures, in place of Flatten() before a wide layer\n"
-        "x = layers.Dense(256)(x)  # or a narrow layer before the wide one",
+        "keras.layers.Dense(N_WORDS, activation='softmax')  # and Embedding(N_WORDS, 100)\n\n"
+        "keras.layers.GlobalAveragePooling2D()  # of pictures, in place of Flatten() before a wide layer\n"
+        "keras.layers.Dense(256)  # or a narrow layer before the wide one",
         Case(
             "import keras\nnet = keras.Sequential([keras.layers.Dense(n)])",
             "net.build(9)",
@@ -183,7 +191,8 @@ WAYS = (
         ("torch.nn.Linear",),
         "Pool before the wide layer: AdaptiveAvgPool2d",
         "has a weight for each pair of its inputs and outputs.",
-        "nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(16 * channels, {a1})  # in place of {a0} inputs",
+        "layers = torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten(), torch.nn.Linear(16 * channels, {a1})\n"
+        "# in place of {a0} inputs, in nn.Sequential(*layers) behind the convolutions",
         Case("from torch import nn", "fc = nn.Linear(64 * 112 * 112, 1024)"),
         _takes_all_pixels,
         silent=("fc = nn.Linear(64 * 2 * 2, 10)",),
@@ -193,7 +202,7 @@ WAYS = (
         "Have fewer words: parts of words (BPE), or the most frequent ones only",
         "has a row of weights for each word, as the embedding has, and gives a number for each word at each place.",
         "VOCAB = 32_000  # in place of {a1}: parts of words, as the tokenizers of language models make them\n\n"
-        "out = nn.AdaptiveLogSoftmaxWithLoss({a0}, {a1}, [2_000, 20_000])  # or: rare words get fewer numbers\n"
+        "out = torch.nn.AdaptiveLogSoftmaxWithLoss({a0}, {a1}, [2_000, 20_000])  # or: rare words get fewer numbers\n"
         "loss = out(h.flatten(0, 1), y.flatten()).loss  # words in the order of their frequency",
         Case(
             "from torch import nn\nemb = nn.Embedding(900_000, 512)",
@@ -207,10 +216,10 @@ WAYS = (
         ("torch.nn.Linear",),
         "Use a narrower layer, or a narrow one before it: its weights do not fit",
         "has a weight for each pair of its inputs and outputs; training keeps a gradient of each, Adam two more.",
-        "nn.Linear({a0}, 64), nn.Linear(64, {a1})  # a narrow layer before it: 64 weights for each input and output\n\n"
-        "X = sklearn.decomposition.PCA(200).fit_transform(X)  # or fewer inputs\n"
+        "layers = torch.nn.Linear({a0}, 64), torch.nn.Linear(64, {a1})  # a narrow one: 64 weights for each\n\n"
+        "from sklearn.decomposition import PCA\n\nfew = PCA(200).fit_transform(X)  # or fewer inputs\n"
         "optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)  # one number for each, not two",
-        Case("from torch import nn", "fc = nn.Linear(30_000, 20_000)", says=("nn.Linear(64, 20_000)",)),
+        Case("from torch import nn", "fc = nn.Linear(30_000, 20_000)", says=("torch.nn.Linear(64, 20_000)",)),
         _is_wide,
         silent=("fc = nn.Linear(300, 200)",),
     ),
