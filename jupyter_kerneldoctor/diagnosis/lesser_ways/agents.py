@@ -1,6 +1,7 @@
 """Agents, searches and the libraries around training: what is kept of all steps, trials and made-up rows."""
 
 import ast
+from collections.abc import Mapping
 
 from ..case import Case
 from ..code.calls import plain_names
@@ -10,11 +11,17 @@ from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..death import Death
 from .conditions import both, is_made_by, made, without
-from .way import LesserWay, called_object
+from .way import LesserWay, called_object, names
 
 _PACKAGES, _AGENTS = ("stable_baselines3", "sb3_contrib"), ("DQN", "SAC", "TD3", "DDPG", "QRDQN", "TQC")
 _OFF_POLICY = tuple(f"{package}.{name}" for package in _PACKAGES for name in _AGENTS)
 _FEW_STEPS = 50_000
+_BINS = {
+    "xgboost": "{to} = xgboost.QuantileDMatrix(X32, label=y, max_bin=256)  # a byte for a value: tree_method='hist'",
+    "lightgbm": "{to} = lightgbm.Dataset(X32, y, params={{'max_bin': 63}}, free_raw_data=True)  # a byte for a value",
+    "catboost": "{to} = catboost.Pool(X32, y)  # numbers as an array of float32: a table is copied once more\n"
+    "{to}.quantize(border_count=64)  # a byte for a value",
+}
 _MOST_CALLERS = 6
 _IN_STEPS = ("IntegratedGradients", "LayerIntegratedGradients", "LayerConductance", "InternalInfluence")
 _MAKES_ROWS = (
@@ -23,16 +30,18 @@ _MAKES_ROWS = (
 )
 
 
-def _remembers_many(call: Call, death: Death) -> bool:
+def _remembers_many(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether an agent has room for more steps than are proposed, as it has where no number is given."""
 
     def is_large(maker: Call, _death: Death) -> bool:
         size = maker.argument("buffer_size", 3)
         return size is None or (number(size) or _FEW_STEPS + 1) > _FEW_STEPS
 
-    if call.name in _OFF_POLICY:
-        return is_large(call, death)
-    return any(made(one, *_AGENTS, told=is_large)(call, death) for one in _PACKAGES)
+    for agent in _AGENTS:
+        is_made = any(made(one, agent, told=is_large)(call, death) for one in _PACKAGES)
+        if is_made or (call.name in _OFF_POLICY and call.name.endswith(f".{agent}") and is_large(call, death)):
+            return {"agent": agent}
+    return False
 
 
 def _predicts_in_a_loop(call: Call, death: Death) -> bool:
@@ -71,7 +80,7 @@ WAYS = (
         (".learn", *_OFF_POLICY),
         "Let the agent remember fewer steps: buffer_size",
         "has room for a million steps, with two observations each, which fills as it learns.",
-        "model = DQN('CnnPolicy', env, buffer_size=50_000)  # uint8 frames of 84 x 84 x 4: 56 KB a step\n"
+        "model = {agent}('CnnPolicy', env, buffer_size=50_000)  # frames of 84 x 84 x 4 bytes: 56 KB a step\n"
         "# optimize_memory_usage=True keeps each observation once: with\n"
         "# replay_buffer_kwargs={{'handle_timeout_termination': False}}",
         Case("from stable_baselines3 import DQN\nmodel = DQN('CnnPolicy', env)", "model.learn(1_000_000)"),
@@ -96,7 +105,8 @@ WAYS = (
         "Explain some rows at a time, in parts: internal_batch_size",
         "takes each row through the network once for each step, all at once.",
         "parts = [{owner}.attribute(part, n_steps=50, internal_batch_size=16)  # with your other arguments\n"
-        "         for part in {of0}.split(8)]\nattributions = torch.cat(parts)",
+        "         for part in {of0}.split(8)]  # a target or baseline for each row is split alike\n"
+        "{to} = torch.cat(parts)",
         Case(
             "import torch\nfrom captum.attr import IntegratedGradients\nig = IntegratedGradients(net)",
             "a = ig.attribute(x, target=1, n_steps=500)",
@@ -110,8 +120,11 @@ WAYS = (
         (".fit_resample",),
         "Give the rare class more weight: no rows made up for it",
         "makes as many rows of the rare class as the common one has, beside all that there are.",
+        "from sklearn.ensemble import HistGradientBoostingClassifier\n\n"
         "model = HistGradientBoostingClassifier(class_weight='balanced')  # no new rows\n\n"
-        "X, y = SMOTE(sampling_strategy=0.2).fit_resample({of0}[::5], {of1}[::5])  # or a few, of two classes",
+        "from imblearn.over_sampling import SMOTE\n\n"
+        "sampler = SMOTE(sampling_strategy=0.2)  # or a few, where it has less than a fifth of the common one's rows\n"
+        "X_more, y_more = sampler.fit_resample({of0}[::5], {of1}[::5])  # of every fifth row, and two classes",
         Case("from imblearn.over_sampling import SMOTE\nsm = SMOTE()", "X2, y2 = sm.fit_resample(X, y)"),
         made("imblearn", *_MAKES_ROWS, parts=True),
         silent=(
@@ -126,15 +139,14 @@ WAYS = (
         "Keep only the edges: a sparse matrix",
         "has a number for each pair of nodes, nearly all of them zero.",
         "A = torch.sparse_coo_tensor({a0}, torch.ones({of0}.shape[1]), (n, n))  # only the edges; n: the nodes\n"
-        "y = torch.sparse.mm(A, x)",
+        "product = torch.sparse.mm(A, x)",
     ),
     LesserWay(
         ("xgboost.DMatrix", "xgboost.QuantileDMatrix", "lightgbm.Dataset", "catboost.Pool"),
-        "Give it float32, and bins in place of all values: QuantileDMatrix",
+        "Give it float32, and bins in place of all values",
         "copies the whole table in a form of its own, beside the table.",
-        "X32 = {of0}.astype('float32')  # half of it, before; then: del {a0}\n"
-        "data = xgboost.QuantileDMatrix(X32, label=y, max_bin=256)  # one byte for a value, with tree_method='hist'\n"
-        "# LightGBM: lightgbm.Dataset(X32, y, params={{'max_bin': 63}}, free_raw_data=True)",
+        "X32 = {of0}.astype('float32')  # half of float64, where all columns are numbers; then: del {a0}\n{made}",
+        fits=lambda call, _death: {"made": _BINS[call.name.partition(".")[0]].format(**names(call))},
     ),
     LesserWay(
         (".fit",),

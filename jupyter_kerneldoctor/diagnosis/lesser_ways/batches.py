@@ -201,7 +201,7 @@ WAYS = (
         (".()",),
         "Learn from some nodes at a time, and some neighbours of each: NeighborLoader",
         "takes all nodes of the graph through the network at once.",
-        "from torch_geometric.loader import NeighborLoader\n\n"
+        "from torch_geometric.loader import NeighborLoader  # needs pyg-lib or torch-sparse\n\n"
         "loader = NeighborLoader({graph}, num_neighbors=[10, 10], batch_size=1024)  # a number for each layer\n"
         "for batch in loader:  # 1,024 nodes and ten neighbours of each, others in each epoch\n"
         "    out = {owner}(batch.x, batch.edge_index)[:batch.batch_size]  # these nodes come first\n"
@@ -227,10 +227,10 @@ WAYS = (
         (".()",),
         "Score a thousand tokens of the text at a time",
         "takes the whole text through the network at once: a number for each word of the vocabulary at each place.",
-        "ids, total = {ids}, 0.0\nfor at in range(0, ids.shape[1] - 1, 1024):\n"
+        "ids, total = {ids}, 0.0\nfor at in range(0, ids.shape[1] - 1, 1023):\n"
         "    part = ids[:, at : at + 1024]  # of each part the beginning has nothing before it\n"
         "    with torch.no_grad():\n        total += {owner}(part, labels=part).loss.item() * (part.shape[1] - 1)\n"
-        "    ...  # count part.shape[1] - 1: the mean loss is total / count",
+        "mean_loss = total / (ids.shape[1] - 1)",
         Case(
             _LANGUAGE,
             "loss = m(ids, labels=ids).loss",
@@ -245,8 +245,9 @@ WAYS = (
         "Let the data set hold the tokens, in a file: ds.map",
         "gives lists of Python numbers, some 36 bytes for each token, and those of all texts are kept.",
         "from datasets import Dataset\n\nds = Dataset.from_dict({{'text': list({texts})}})\n"
-        "ds = ds.map(lambda rows: {owner}(rows['text'], truncation=True), batched=True, remove_columns='text')\n"
-        "# what it gives is written to a file as it comes; DataCollatorWithPadding pads each batch",
+        "ds = ds.map(lambda rows: {owner}(rows['text'], truncation=True), batched=True, remove_columns='text',\n"
+        "            cache_file_name='tokens.arrow', load_from_cache_file=False)  # written to this file as it comes\n"
+        "# DataCollatorWithPadding pads each batch",
         Case(
             "from transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('a')",
             "ids = [tok(mail)['input_ids'] for mail in mails]",

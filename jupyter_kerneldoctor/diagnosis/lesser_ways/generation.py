@@ -8,11 +8,12 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.stores import stores
 from ..death import Death
-from .conditions import both, given, is_written, made, without
+from .conditions import both, given, is_made_by, is_written, made, without
 from .way import LesserWay
 
 _TRANSFORMERS = "from transformers import AutoModel\nm = AutoModel.from_pretrained('a')"
 _LANGUAGE = "from transformers import AutoModelForCausalLM\nm = AutoModelForCausalLM.from_pretrained('a')"
+_MANY_ROWS = 20_000  # of a batch, where a thousand is usual
 _PIPELINE = "from transformers import pipeline\n"
 
 
@@ -38,6 +39,19 @@ def _keeps_scores(call: Call, death: Death) -> bool | dict[str, str]:
     return False
 
 
+def _is_written(call: Call, death: Death) -> bool:
+    """Whether a data set has a file of its own: one that is streamed has none."""
+    return not made("datasets", told=given(True, "streaming"))(call, death)
+
+
+def _in_one_batch(call: Call, death: Death) -> bool:
+    """Whether a data set of Hugging Face is mapped as a whole, or nearly: `batch_size=None`, `batch_size=100_000`."""
+    given = call.argument("batch_size")
+    is_whole = isinstance(given, ast.Constant) and given.value in (None, -1)
+    is_large = given is not None and (death.values.number(given, call.scope) or 0) >= _MANY_ROWS
+    return death.code.imports("datasets") and (is_whole or is_large)
+
+
 _SCORES = ("output_scores", "output_logits")
 
 WAYS = (
@@ -47,6 +61,7 @@ WAYS = (
         "gives a number for each word of the vocabulary, for each new token, and all of it is kept in each round.",
         "out = {owner}.generate({a0}, ...)  # with your other arguments\n"
         "sure = {owner}.compute_transition_scores(out.sequences, out.{scores}, normalize_logits=True)\n"
+        "# of several beams: compute_transition_scores(out.sequences, out.{scores}, out.beam_indices, ...)\n"
         "kept.append((out.sequences.cpu(), sure.mean(1).cpu()))  # not `out`; without {asked} there are no scores",
         Case(
             _LANGUAGE,
@@ -82,8 +97,9 @@ WAYS = (
         "Ask for the last layer only: no output_hidden_states, no output_attentions",
         "gives what every layer makes: `output_hidden_states` a vector of each word in each layer, "
         "`output_attentions` a number for each pair of words in each head.",
-        "with torch.no_grad():\n    out = {owner}.base_model(**batch)  # no output_hidden_states, output_attentions\n"
-        "vectors = out.last_hidden_state.mean(1)  # of each text; of another layer: keep that one alone",
+        "with torch.no_grad():  # batch: without labels\n"
+        "    out = {owner}.base_model(**batch, output_hidden_states=False, output_attentions=False)\n"
+        "vectors = out.last_hidden_state[:, 0].clone()  # of each text; of another layer: keep that one alone",
         Case(_TRANSFORMERS, "out = m(**batch, output_hidden_states=True)"),
         _asks_for_layers,
         silent=("out = m(**batch)",),
@@ -92,7 +108,7 @@ WAYS = (
         (".encode",),
         "Encode some texts at a time, and keep one vector of each as float16",
         "keeps a vector for each word of each text with `output_value='token_embeddings'`.",
-        "X = {owner}.encode({a0}, batch_size=32).astype('float16')  # one vector for each text",
+        "{to} = {owner}.encode({a0}, batch_size=32).astype('float16')  # one vector for each text",
         Case(
             "from sentence_transformers import SentenceTransformer\nm = SentenceTransformer('a')",
             "v = m.encode(texts, output_value='token_embeddings')",
@@ -101,9 +117,9 @@ WAYS = (
     ),
     LesserWay(
         (".()",),
-        "Make one picture at a time, with attention in slices: enable_attention_slicing",
+        "Make one picture at a time",
         "works on all pictures of `num_images_per_prompt` at once.",
-        "{owner}.enable_attention_slicing()\n{owner}.vae.enable_slicing()  # the pictures are decoded one by one\n"
+        "{owner}.vae.enable_tiling()  # a large picture is decoded in parts\n"
         "pictures = [{owner}({a0}).images[0] for _ in range(4)]  # one at a time",
         Case(
             "from diffusers import StableDiffusionPipeline\np = StableDiffusionPipeline.from_pretrained('a')",
@@ -134,16 +150,43 @@ WAYS = (
         "keeps a thousand rows of its result in memory before it writes them; with pictures or sounds that is much.",
         "ds = {owner}.map({a0}, writer_batch_size=50)  # with your other arguments; batched: batch_size=50, too",
         Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(spectrum)"),
-        both(made("datasets"), without("writer_batch_size", "batch_size")),
-        silent=("ds = ds.map(f, writer_batch_size=50)",),
+        both(made("datasets"), without("writer_batch_size", "batch_size"), _is_written),
+        silent=(
+            "ds = ds.map(f, writer_batch_size=50)",
+            Case("import datasets\nds = datasets.load_dataset('a', streaming=True)", "ds = ds.map(f)"),
+        ),
+    ),
+    LesserWay(
+        (".map",),
+        "Map a thousand rows at a time: batch_size=1000",
+        "takes very many rows as one batch, with what the function makes of them.",
+        "ds = {owner}.map({a0}, batched=True, batch_size=1000)  # its file is written as it comes\n\n"
+        "from transformers import DataCollatorWithPadding\n\n"
+        "collate = DataCollatorWithPadding(tokenizer)  # pads each batch, in place of padding='max_length'",
+        Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(encode, batched=True, batch_size=None)"),
+        _in_one_batch,
+        silent=(
+            Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(f, batched=True, batch_size=2000)"),
+        ),
+    ),
+    LesserWay(
+        (".to_pandas", ".to_dict", ".to_list"),
+        "Take some rows of the data set at a time",
+        "makes Python objects or a table of all rows, which the data set keeps in a file.",
+        "for start in range(0, len({owner}), 10_000):\n    part = {owner}[start:start + 10_000]  # a dict of columns\n"
+        "    ...  # what you need of it; ds.select_columns([...]) leaves the other columns out",
+        Case("import datasets\nds = datasets.load_dataset('a', split='train')", "df = ds.to_pandas()"),
+        is_made_by(*(f"datasets.{name}" for name in ("load_dataset", "load_from_disk", "Dataset.from_dict"))),
     ),
     LesserWay(
         (".add",),
         "Keep the vectors as bytes, in groups: index_factory('IVF1024,SQ8')",
         "keeps all vectors in full: four bytes for each number.",
-        "import faiss\n\nindex = faiss.index_factory({of0}.shape[1], 'IVF1024,SQ8')  # a byte for each number\n"
+        "import faiss\n\n{owner} = faiss.index_factory({of0}.shape[1], 'IVF1024,SQ8')  # a byte for each number\n"
         "# inner products: a third argument, faiss.METRIC_INNER_PRODUCT\n"
-        "index.train({of0}[::20])\nfor at in range(0, len({a0}), 100_000):\n    index.add({of0}[at : at + 100_000])",
+        "{owner}.train({of0}[::20])  # some 40,000 rows at least, or fewer groups than 1024\n"
+        "for at in range(0, len({a0}), 100_000):\n    {owner}.add({of0}[at : at + 100_000])\n"
+        "{owner}.nprobe = 32  # groups that a search looks into: more find more of the nearest",
         Case("import faiss\ni = faiss.IndexFlatL2(768)", "i.add(X)"),
         made("faiss", "IndexFlatL2", "IndexFlatIP", "IndexHNSWFlat"),
     ),

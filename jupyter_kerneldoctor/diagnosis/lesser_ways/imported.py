@@ -11,6 +11,7 @@ _MODULES = {
     "tf": "tensorflow",
     "nx": "networkx",
     **{name: name for name in ("torch", "keras", "xgboost", "json", "tifffile", "re", "random", "zlib", "scipy")},
+    **{name: name for name in ("lightgbm", "catboost")},
 }
 """By the name that snippets use."""
 

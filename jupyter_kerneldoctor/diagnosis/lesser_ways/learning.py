@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping
 
 from ..case import Case
-from ..code.calls import last_name
+from ..code.calls import last_name, plain_names
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import walk
@@ -78,7 +78,9 @@ def _repeats_a_pass(call: Call, death: Death) -> bool | Mapping[str, str]:
             inner = [one for one in walk(item) if isinstance(one, ast.Call)]
             is_network = any(Tensors(death.code).kind(one.func, call.scope) is Kind.MODULE for one in inner)
             used = {one.id for one in walk(item) if isinstance(one, ast.Name)}
-            is_same = not named & used or (last_name(rounds.func) == "range" if isinstance(rounds, ast.Call) else False)
+            cut = {one for part in walk(item) if isinstance(part, ast.Subscript) for one in plain_names(part)}
+            is_counted = isinstance(rounds, ast.Call) and last_name(rounds.func) == "range" and not named & cut
+            is_same = not named & used or is_counted
             if is_network and is_same:
                 segment = call.scope.segment
                 return {"item": " ".join(segment(item).split()), "target": segment(target), "rounds": segment(rounds)}
@@ -109,6 +111,16 @@ def _samples_many(call: Call, death: Death) -> bool | Mapping[str, str]:
     return {"count": call.scope.segment(given.elts[0]), "method": call.name.removeprefix(".")}
 
 
+def _nearest(call: Call, death: Death) -> Mapping[str, str]:
+    """Name the search that has its own function for a few of each."""
+    if not death.code.imports("sentence_transformers"):
+        return {"nearest": ""}
+    given = (call.node.args + [call.node.args[0]] * 2)[:2] if call.node.args else []
+    rows = ", ".join(call.scope.segment(one) for one in given) or "queries, corpus"
+    search = f"util.semantic_search({rows}, top_k=10)  # in blocks; keeps ten of each, by their cosine"
+    return {"nearest": f"from sentence_transformers import util\n\nhits = {search}\n\n"}
+
+
 WAYS = (
     LesserWay(
         (".step", ".backward", ".()"),
@@ -131,7 +143,8 @@ WAYS = (
         "Follow fewer continuations, of fewer texts at a time: num_beams=4",
         "keeps keys and values of every token for each text times each beam.",
         "out = {owner}.generate({a0}, num_beams=4)  # with your other arguments: memory grows with the beams\n\n"
-        "for part in {of0}.split(4):  # and with the texts of a batch\n    out = {owner}.generate(part, num_beams=4)",
+        "for part in {of0}.split(4):  # and with the texts of a batch; an attention_mask is split alike\n"
+        "    out = {owner}.generate(part, num_beams=4)",
         Case("from transformers import GPT2LMHeadModel\nm = GPT2LMHeadModel(c)", "out = m.generate(ids, num_beams=40)"),
         _has_many("num_beams"),
         silent=("out = m.generate(ids, num_beams=4)",),
@@ -178,6 +191,7 @@ WAYS = (
             says=("one = net(x).softmax(1)", "squares / n"),
         ),
         _repeats_a_pass,
+        silent=("p = torch.cat([net(x[i : i + 9]) for i in range(0, 900, 9)])",),
     ),
     LesserWay(
         ("torch.stack", "torch.cat"),
@@ -186,7 +200,8 @@ WAYS = (
         "loader = torch.utils.data.DataLoader({ds}, batch_size=64)\ncount, total, squares = 0, 0, 0\n"
         "for x, y in loader:  # of each batch what is needed: here for the mean and the spread of each channel\n"
         "    count += len(x)\n    total = total + x.mean((2, 3)).sum(0)\n"
-        "    squares = squares + (x ** 2).mean((2, 3)).sum(0)",
+        "    squares = squares + (x ** 2).mean((2, 3)).sum(0)\n"
+        "mean = total / count\nstd = (squares / count - mean ** 2).sqrt()",
         Case(
             "import torch\nfrom torchvision import datasets\nds = datasets.CIFAR10('a')",
             "X = torch.stack([x for x, y in ds])",
@@ -198,8 +213,8 @@ WAYS = (
         ("torch.tensor", "torch.Tensor", "torch.FloatTensor"),
         "Share the array's memory: torch.from_numpy",
         "copies all rows, and the array stays beside them.",
-        "x = torch.from_numpy({a0})  # no copy: what is written into one is in the other\n"
-        "part = x[rows].float()  # another type only for the rows of a batch: in __getitem__ or in the loop",
+        "{to} = torch.from_numpy({a0})  # no copy: what is written into one is in the other\n"
+        "part = {to}[rows].float()  # another type only for the rows of a batch: in __getitem__ or in the loop",
         Case(
             "import numpy as np, torch\nX = np.load('x.npy')",
             "t = torch.tensor(X, dtype=torch.float32)",
@@ -213,8 +228,8 @@ WAYS = (
         ("torch.nn.functional.one_hot",),
         "Keep the numbers of the classes: cross_entropy takes them as they are",
         "makes a number of eight bytes for each row and each class, nearly all of them zero.",
-        "loss = torch.nn.functional.cross_entropy(out, labels)  # labels: the number of each row's class\n\n"
-        "part = {function}(labels[rows], n).float()  # or of the rows of a batch, where a loss needs ones and zeros",
+        "loss = torch.nn.functional.cross_entropy(out, {a0})  # the number of each row's class, as it is\n\n"
+        "part = {function}({of0}[rows], n).float()  # or of the rows of a batch, where a loss needs ones and zeros",
         Case(
             "import torch\nimport torch.nn.functional as F\ncrit = torch.nn.CrossEntropyLoss()",
             "y = F.one_hot(labels, 50_000)",
@@ -244,10 +259,9 @@ WAYS = (
         ),
         "Look for the nearest few of each: no table of all pairs",
         "makes a number, or more, for each pair of rows.",
-        "from sentence_transformers import util\n\n"
-        "hits = util.semantic_search(queries, corpus, top_k=10)  # in blocks; keeps ten of each\n\n"
-        "for i, row in enumerate(corpus):  # or one row after the other\n"
-        "    scores = corpus[i + 1:] @ row  # of those that follow",
+        "{nearest}for i, row in enumerate(corpus):  # one row after the other; your rows, each of length 1\n"
+        "    scores = corpus[i + 1:] @ row  # of those that follow: keep the largest",
+        fits=_nearest,
     ),
     LesserWay(
         ("torch.nn.functional.unfold",),

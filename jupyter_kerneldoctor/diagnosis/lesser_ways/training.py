@@ -4,22 +4,63 @@ import ast
 
 from ..calls import ran_in_function
 from ..case import Case
+from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.trees import unparse
 from ..death import Death
+from ..frameworks.keras import is_dataset
 from ..frameworks.trainers import EVALUATIONS, TRAINERS
 from .batches import LIGHTNING
-from .conditions import both, is_made_by, made_by
+from .conditions import both, is_made_by, made, made_by
 from .way import LesserWay, called_object
 
-_MANY_ROWS = 20_000  # of a batch, where a thousand is usual
+_FEW_STEPS = 10
 _SOME_POINT = {"point": "params", "given": "p, *data"}
 
 
 def _of_keras(call: Call, death: Death) -> bool:
-    of_rows = any(isinstance(one, ast.Name | ast.Attribute) for one in call.node.args[:1])
-    return any(map(death.code.imports, ("keras", "tensorflow"))) and of_rows
+    rows = next((one for one in call.node.args[:1] if isinstance(one, ast.Name | ast.Attribute)), None)
+    if rows is None or not any(map(death.code.imports, ("keras", "tensorflow"))):
+        return False
+    made_by_calls = (one for one, _ in all_origins(rows, call.scope, death.code) if isinstance(one, ast.Call))
+    flows = any(last_name(one.func).startswith("flow") for one in made_by_calls)
+    return not flows and not is_dataset(rows, call.scope, death.code)
+
+
+def _over_rows(call: Call, death: Death) -> bool | dict[str, str]:
+    """Say how `jax.lax.map` is called in place of what `jax.vmap` made: it gives one thing to its function."""
+    given = [call.scope.segment(one) for one in call.node.args if not isinstance(one, ast.Starred)]
+    if not is_made_by("jax.vmap")(call, death) or not call.is_written_out or not given or call.node.keywords:
+        return False
+    return {"mapped": f"f, {given[0]}" if len(given) == 1 else f"lambda row: f(*row), ({', '.join(given)})"}
+
+
+def _gives_words(call: Call, death: Death) -> bool:
+    """Whether a layer gives a column for each word: `TextVectorization(output_mode="multi_hot")`."""
+    wide = ("multi_hot", "count", "tf_idf", "one_hot", "tf-idf", "binary")
+    for package in ("keras", "tensorflow", "tf_keras"):
+        if made(package, "TextVectorization", "StringLookup", told=lambda one, _: _mode(one) in wide)(call, death):
+            return True
+        if made(package, "CategoryEncoding")(call, death):
+            return True
+    return False
+
+
+def _mode(made: Call) -> object:
+    return getattr(made.argument("output_mode"), "value", None)
+
+
+def _keeps_logits(call: Call, death: Death) -> bool:
+    """Whether a trainer keeps what its network gives: it is asked to predict, or `compute_metrics` is given."""
+    if call.name == ".train" and not ran_in_function(death, *EVALUATIONS):
+        return False
+    for one, where in all_origins(called_object(call), call.scope, death.code):
+        name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+        if isinstance(one, ast.Call) and name in TRAINERS:
+            maker = Call(one, where, name)
+            return call.name == ".predict" or not maker.is_written_out or maker.argument("compute_metrics") is not None
+    return False
 
 
 def _of_layers(call: Call, death: Death) -> bool:
@@ -33,14 +74,6 @@ def _of_layers(call: Call, death: Death) -> bool:
                     case ast.ListComp(elt=layer) | ast.List(elts=[layer, _, *_]):
                         return getattr(layer, "attr", "") == "output"
     return False
-
-
-def _in_one_batch(call: Call, death: Death) -> bool:
-    """Whether a data set of Hugging Face is mapped as a whole, or nearly: `batch_size=None`, `batch_size=100_000`."""
-    given = call.argument("batch_size")
-    is_whole = isinstance(given, ast.Constant) and given.value in (None, -1)
-    is_large = given is not None and (death.values.number(given, call.scope) or 0) >= _MANY_ROWS
-    return death.code.imports("datasets") and (is_whole or is_large)
 
 
 def _of_a_data_set(call: Call, death: Death) -> bool:
@@ -59,6 +92,9 @@ def _of_lbfgs(call: Call, death: Death) -> bool | dict[str, str]:
     owner = function.value if isinstance(function, ast.Attribute) else function
     for one, where in all_origins(owner, call.scope, death.code):
         if isinstance(one, ast.Call) and death.code.qualified(one.func, where) == "torch.optim.LBFGS":
+            size = Call(one, where, "").argument("history_size", 5)
+            if size is not None and (death.values.number(size, where) or 0) <= _FEW_STEPS:
+                return False
             return {"parameters": " ".join(where.segment(one.args[0]).split()) if one.args else "parameters"}
     return False
 
@@ -87,7 +123,7 @@ def _keeps_scores(call: Call, death: Death) -> bool | dict[str, str]:
     return {"kept": kept[0], "ids": call.scope.segment(given)} if kept and isinstance(given, ast.Name) else False
 
 
-_BY_EVERY_ROW = "makes the derivatives of each row by every other row, which are zero, too."
+_BY_EVERY_ROW = "makes the derivatives of each row by every other row, too: zeros where it has nothing to do with it."
 _OF_TOKENS = ("output_scores", "output_logits", "output_hidden_states", "output_attentions")
 
 WAYS = (
@@ -104,9 +140,11 @@ WAYS = (
         (".()",),
         "Work on some rows at a time: jax.lax.map with batch_size",
         "works on all rows at once, with all that is worked out on the way.",
-        "out = jax.lax.map(f, {a0}, batch_size=256)  # f: what vmap was given",
-        Case("import jax", "K = jax.vmap(lambda x: jax.vmap(k)(x))(X)"),
-        is_made_by("jax.vmap"),
+        "{to} = jax.lax.map({mapped}, batch_size=256)  # f: what vmap was given, of one row",
+        Case(
+            "import jax", "K = jax.vmap(lambda x: jax.vmap(k)(x))(X)", says=("K = jax.lax.map(f, X, batch_size=256)",)
+        ),
+        _over_rows,
     ),
     LesserWay(
         (".()",),
@@ -130,15 +168,19 @@ WAYS = (
         ("torch.autograd.functional.jacobian",),
         "Take the derivatives of each row by itself: vmap(jacrev)",
         _BY_EVERY_ROW,
-        "from torch.func import jacrev, vmap\nJ = vmap(jacrev({a0}), chunk_size=64)({a1})  # rows x outputs x inputs",
+        "from torch.func import jacrev, vmap\n\n"
+        "by_row = jacrev(lambda row: {a0}(row[None])[0])  # where each row of {a1} is worked out by itself\n"
+        "{to} = vmap(by_row, chunk_size=64)({a1})  # rows x outputs x inputs",
+        Case("import torch", "J = torch.autograd.functional.jacobian(net, x)", says=("net(row[None])[0]",)),
     ),
     LesserWay(
         (".step",),
         "Let L-BFGS remember fewer steps: history_size",
         "keeps two vectors as long as all parameters of each step it remembers, 100 of them where nothing is given.",
-        "optimizer = torch.optim.LBFGS({parameters}, history_size=10)  # with your other arguments",
+        "{owner} = torch.optim.LBFGS({parameters}, history_size=10)  # with your other arguments",
         Case("import torch\nopt = torch.optim.LBFGS([w])", "opt.step(closure)", says=("LBFGS([w], history_size",)),
         _of_lbfgs,
+        silent=(Case("import torch\nopt = torch.optim.LBFGS([w], history_size=5)", "opt.step(closure)"),),
     ),
     LesserWay(
         ("jax.hessian",),
@@ -157,7 +199,7 @@ WAYS = (
         "Generate for some prompts at a time",
         "keeps numbers for each new token of all prompts, until the last token is there.",
         "parts = []\nfor start in range(0, len({ids}), 8):  # 8 prompts at a time\n"
-        "    out = {owner}.generate({ids}[start:start + 8], ...)  # with your other arguments\n"
+        "    out = {owner}.generate({ids}[start:start + 8], ...)  # with your others; an attention_mask alike\n"
         "    parts.append(...)  # of `{kept}` only a number of each prompt or token",
         Case(
             "from transformers import GPT2LMHeadModel\nm = GPT2LMHeadModel(c)",
@@ -170,7 +212,8 @@ WAYS = (
         ("jax.jacrev", "jax.jacfwd", "jax.jacobian"),
         "Take the derivatives of each row by itself: vmap",
         _BY_EVERY_ROW,
-        "J = jax.vmap({owner}({a0}))(rows)  # rows x outputs x inputs",
+        "J = jax.vmap({owner}(lambda row: {a0}(row[None])[0]))(rows)  # rows x outputs x inputs\n"
+        "# where each row is worked out by itself; of a function of one row: jax.vmap({owner}({a0}))(rows)",
     ),
     LesserWay(
         (".()",),
@@ -182,28 +225,8 @@ WAYS = (
             "from tensorflow import keras\nencode = keras.layers.TextVectorization(output_mode='multi_hot')",
             "X = encode(texts)",
         ),
-        is_made_by("layers.TextVectorization", "layers.CategoryEncoding", "layers.StringLookup"),
-    ),
-    LesserWay(
-        (".map",),
-        "Map a thousand rows at a time: batch_size=1000",
-        "takes very many rows as one batch, with what the function makes of them.",
-        "ds = {owner}.map({a0}, batched=True, batch_size=1000)  # what it gives is written to a file as it comes\n"
-        "collate = DataCollatorWithPadding(tokenizer)  # and pads each batch, in place of padding='max_length'",
-        Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(encode, batched=True, batch_size=None)"),
-        _in_one_batch,
-        silent=(
-            Case("import datasets\nds = datasets.load_dataset('a')", "ds = ds.map(f, batched=True, batch_size=2000)"),
-        ),
-    ),
-    LesserWay(
-        (".to_pandas", ".to_dict", ".to_list"),
-        "Take some rows of the data set at a time",
-        "makes Python objects or a table of all rows, which the data set keeps in a file.",
-        "for start in range(0, len({owner}), 10_000):\n    part = {owner}[start:start + 10_000]  # a dict of columns\n"
-        "    ...  # what you need of it; ds.select_columns([...]) leaves the other columns out",
-        Case("import datasets\nds = datasets.load_dataset('a', split='train')", "df = ds.to_pandas()"),
-        is_made_by(*(f"datasets.{name}" for name in ("load_dataset", "load_from_disk", "Dataset.from_dict"))),
+        _gives_words,
+        silent=(Case("from tensorflow import keras\nencode = keras.layers.TextVectorization()", "X = encode(texts)"),),
     ),
     LesserWay(
         (".evaluate", ".predict", ".train"),
@@ -211,8 +234,9 @@ WAYS = (
         "keeps the logits of all batches for `compute_metrics`.",
         "trainer = Trainer(..., preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1))\n"
         "# compute_metrics then gets the classes in place of the logits",
-        Case("from transformers import Trainer\nt = Trainer(m, args)", "t.evaluate()"),
-        both(is_made_by(*TRAINERS), lambda call, death: call.name != ".train" or ran_in_function(death, *EVALUATIONS)),
+        Case("from transformers import Trainer\nt = Trainer(m, args, compute_metrics=f)", "t.evaluate()"),
+        _keeps_logits,
+        silent=(Case("from transformers import Trainer\nt = Trainer(m, args)", "t.evaluate()"),),
     ),
     LesserWay(
         (".predict",),
@@ -228,7 +252,7 @@ WAYS = (
         "Ask for one layer, batch by batch, and keep a number of each part",
         "keeps what each of these layers makes of all rows.",
         "for layer in model.layers[1:4]:  # one layer after the other: those that are needed\n"
-        "    part = keras.Model(model.input, layer.output)\n    for start in range(0, len({a0}), 256):\n"
+        "    part = keras.Model(model.inputs, layer.output)\n    for start in range(0, len({a0}), 256):\n"
         "        found = part.predict({of0}[start:start + 256], verbose=0)  # 256 rows at a time\n"
         "        ...  # keep found.max(axis=(0, 1, 2)), a mean or a count; not the maps themselves",
         Case(
@@ -249,6 +273,10 @@ WAYS = (
         "          for start in range(0, len({a0}), 256)]\nresults = np.concatenate(pieces)",
         Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)"),
         _of_keras,
+        silent=(
+            Case("import tensorflow as tf\nds = tf.data.Dataset.range(9).batch(2)", "y = net.predict(ds)"),
+            Case("import keras\nrows = gen.flow_from_directory('a')", "y = net.predict(rows)"),
+        ),
     ),
     LesserWay(
         (".numpy",),
