@@ -164,8 +164,8 @@ WAYS = (
         ("pandas.merge", "pandas.DataFrame.merge", "pandas.DataFrame.join", "functools.reduce"),
         "Bring the rows to the same keys first: round, resample or merge_asof",
         "keeps all keys of both, again and again: where they differ, if only by a little, the rows get more each time.",
-        "for one in tables:\n    one[{on}] = one[{on}].dt.round('1s')  # the same times, once each; ids as they are\n"
-        "parts = [one.groupby({on}).mean(numeric_only=True) for one in tables]\nwide = pd.concat(parts, axis=1)\n\n"
+        "parts = [one.groupby(one[{on}].dt.round('1s')).mean(numeric_only=True) for one in tables]  # ids: by={on}\n"
+        "{to} = pd.concat(parts, axis=1)  # the same times, once each\n\n"
         "pair = pd.merge_asof(tables[0], tables[1], on={on})  # or the nearest time: no new rows",
         Case(
             "import pandas as pd\nfrom functools import reduce",
@@ -190,7 +190,7 @@ WAYS = (
         "Take a coarser step, or the times that there are",
         "makes a row for each time of the range.",
         "print({table}.index.min(), {table}.index.max())  # one wrong date makes the range long\n"
-        "{to} = {table}.resample('1h').mean()  # a coarser step; or one day at a time",
+        "{to} = {table}.resample('1h').mean(numeric_only=True)  # a coarser step; or one day at a time",
         Case(_FRAME, "full = df.reindex(pd.date_range(a, b, freq='s'))"),
         _of_times,
     ),
@@ -199,7 +199,7 @@ WAYS = (
         "Number the ids that occur: np.unique(return_inverse=True)",
         "makes room for every number up to the largest.",
         "known, codes = np.unique({ids}, return_inverse=True)  # codes: 0, 1, 2, ... in place of the ids\n"
-        "{to} = np.zeros(len(known), dtype='int32')  # an item for each id that occurs: {to}[codes]",
+        "{to} = {function}(len(known))  # with your other arguments; an item for each id that occurs: {to}[codes]",
         Case("import numpy as np", "n = np.zeros(ids.max() + 1)", says=("np.unique(ids, return_inverse=True)",)),
         _up_to_the_largest,
     ),
@@ -207,7 +207,7 @@ WAYS = (
         ("pandas.DataFrame", "pandas.DataFrame.from_records"),
         "Take the pairs one by one, or only those that share something",
         "makes a row of each pair, of Python objects first.",
-        "for a, b in pairs:  # one pair at a time: keep those that are similar enough\n    ...\n\n"
+        "for one, other in pairs:  # one pair at a time: keep those that are similar enough\n    ...\n\n"
         "few = left.merge(right, on='city')  # or only those that share a city, a first letter, a year",
         Case("import pandas as pd\nfrom itertools import product", "t = pd.DataFrame(product(a, b))"),
         _of_pairs,

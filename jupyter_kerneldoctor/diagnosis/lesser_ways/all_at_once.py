@@ -98,7 +98,10 @@ WAYS = (
         "Take a minute at a time: start_second, duration",
         "unpacks the whole recording, and each change of it makes a copy.",
         "part = AudioSegment.from_file({a0}, start_second=0, duration=60)  # a minute; next start_second=60\n"
-        "# or without Python: !ffmpeg -i in.mp3 -ar 16000 -ac 1 out.wav",
+        "# or without Python: !ffmpeg -i in.mp3 -ar 16000 -ac 1 out.wav\n\n"
+        "import soundfile\n\nrate = soundfile.info('out.wav').samplerate\n"
+        "for part in soundfile.blocks('out.wav', blocksize=60 * rate, dtype='int16'):  # pydub reads all of it\n"
+        "    ...",
         Case("from pydub import AudioSegment", "a = AudioSegment.from_file('a.mp3')"),
         without("start_second", "duration"),
         silent=("a = AudioSegment.from_file('a.mp3', duration=9)",),
@@ -148,9 +151,10 @@ WAYS = (
         ("pandas.DataFrame.astype",),
         "Write some rows at a time; pandas writes a missing number as NULL by itself: to_sql",
         "makes a Python object of each value, many times the size of the table.",
-        "{table}.to_sql('name', con, index=False, if_exists='append', chunksize=10_000)  # NaN becomes NULL\n\n"
-        "for at in range(0, len({table}), 10_000):  # or by hand, some rows at a time\n"
-        "    part = {table}.iloc[at : at + 10_000]\n    part = part.astype(object).where(part.notna(), None)\n"
+        "for at in range(0, len({table}), 10_000):  # some rows at a time; chunksize makes objects of all at first\n"
+        "    part = {table}.iloc[at : at + 10_000]\n"
+        "    part.to_sql('name', con, index=False, if_exists='append')  # NaN becomes NULL\n\n"
+        "    part = part.astype(object).where(part.notna(), None)  # or by hand, in the same loop\n"
         "    con.executemany(sql, part.itertuples(index=False, name=None))",
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "df = df.astype(object).where(pd.notnull(df), None)"),
         _to_objects,

@@ -11,7 +11,7 @@ _MODULES = {
     "tf": "tensorflow",
     "nx": "networkx",
     **{name: name for name in ("torch", "keras", "xgboost", "json", "tifffile", "re", "random", "zlib", "scipy")},
-    **{name: name for name in ("lightgbm", "catboost")},
+    **{name: name for name in ("lightgbm", "catboost", "gensim", "cv2", "librosa", "sqlite3")},
 }
 """By the name that snippets use."""
 

@@ -1,12 +1,13 @@
 """Words in lists, texts that are compared, documents that are read whole, and text that is turned into objects."""
 
 import ast
+from collections.abc import Mapping
 
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
 from .conditions import given, is_gathered, made, without
-from .way import LesserWay
+from .way import LesserWay, names
 
 _FREES = ("close()", "flush_cache()")
 
@@ -20,6 +21,15 @@ def _of_a_whole_text(call: Call, death: Death) -> bool:
 def _numbers(call: Call, _death: Death) -> bool:
     """Whether many numbers of one kind are unpacked: `struct.unpack(f'{n}f', data)`."""
     return bool(call.node.args) and not isinstance(call.node.args[0], ast.Constant)
+
+
+def _sparse(call: Call, _death: Death) -> Mapping[str, str]:
+    """Give the same of a corpus without a number for each word of each text."""
+    told = names(call)
+    if call.name.endswith("corpus2dense"):
+        return {"sparse": f"{told['to']} = gensim.matutils.corpus2csc({told['a0']})  # sparse, words x texts"}
+    made = f"{told['to']} = Similarity('index', {told['a0']}, num_features=len(dictionary))"
+    return {"sparse": f"from gensim.similarities import Similarity\n\n{made}  # in files; answers as the other does"}
 
 
 WAYS = (
@@ -38,9 +48,8 @@ WAYS = (
         ("gensim.similarities.MatrixSimilarity", "gensim.matutils.corpus2dense"),
         "Keep it sparse, or in parts on the disk: Similarity, corpus2csc",
         "makes a number for each word of the vocabulary in each text.",
-        "from gensim.similarities import Similarity\n\n"
-        "{to} = Similarity('index', {a0}, num_features=len(dictionary))  # in files; answers as the other does\n"
-        "# as a matrix: gensim.matutils.corpus2csc(corpus), sparse, words x texts",
+        "{sparse}",
+        fits=_sparse,
     ),
     LesserWay(
         ("gensim.models.Phrases", "gensim.models.phrases.Phrases"),
@@ -96,8 +105,10 @@ WAYS = (
         (*("xml.etree.ElementTree.fromstring", "xml.etree.ElementTree.XML", "lxml.etree.fromstring"),),
         "Take one element at a time: iterparse",
         "makes an object of each element, beside the text.",
-        "from xml.etree import ElementTree\n\nfor event, element in ElementTree.iterparse(path):  # the file itself\n"
-        "    if element.tag == 'item':  # with your tag\n        ...  # use it\n        element.clear()",
+        "from xml.etree import ElementTree\n\n"
+        "steps = ElementTree.iterparse(path, events=('start', 'end'))  # the file itself\n_, root = next(steps)\n"
+        "for event, element in steps:\n    if event == 'end' and element.tag == 'item':  # with your tag\n"
+        "        ...  # use it\n        root.clear()  # the tree forgets it",
     ),
     LesserWay(
         ("struct.unpack",),

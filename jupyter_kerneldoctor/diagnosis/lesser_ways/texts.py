@@ -13,9 +13,13 @@ from ..code.origins import all_origins
 from ..code.trees import dump
 from ..death import Death
 from .conditions import is_made_by, made_by
-from .way import LesserWay
+from .way import LesserWay, names
 
 _LONGEST_PATTERN = 500
+_CUTS = (
+    "start = 0\nfor cut in re.finditer({pattern}, {text}):  # one part after the other\n"
+    "    part, start = {text}[start : cut.start()], cut.end()\n    ...\nlast = {text}[start:]"
+)
 
 
 def _of_text(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
@@ -28,26 +32,35 @@ def _of_text(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
 
 def _of_matches(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Give what hands over one match after the other, as `findall` would: a text, or a tuple for several groups."""
-    if call.name == "re.split":
-        return {"matches": f"re.finditer({call.scope.segment(call.node.args[0])}, text)"} if call.node.args else False
     made: ast.Call | None = call.node
     function, segment = call.node.func, call.scope.segment
+    if call.name == "re.split":
+        given = call.node.args
+        text = call.scope.operand(given[1]) if len(given) > 1 else "text"
+        return {"loop": _CUTS.format(pattern=segment(given[0]), text=text)} if given else False
     rest = segment(call.node)[len(segment(function)) :]
     if not isinstance(function, ast.Attribute):  # from re import findall
-        return {"matches": f"re.finditer{rest}"}
+        return _going_through(f"re.finditer{rest}")
     if call.name == ".findall":
         found = all_origins(function.value, call.scope, death.code)
         calls = ((one, where) for one, where in found if isinstance(one, ast.Call))
         made = next((one for one, where in calls if death.code.qualified(one.func, where) == "re.compile"), None)
         if made is None:
             return False
-    told = {"matches": f"{segment(function.value)}.finditer{rest}"}
+    told = _going_through(f"{segment(function.value)}.finditer{rest}")
     match made:
         case ast.Call(args=[ast.Constant(value=str(pattern)), *flags], keywords=words):
             verbose = any(word in dump(one) for one in (*flags, *words) for word in ("VERBOSE", "'X'"))
             if (groups := None if verbose else _groups(pattern)) is not None:
                 told["item"] = ("found[0]", "found.groups('')[0]", "found.groups('')")[min(groups, 2)]
     return told
+
+
+def _going_through(matches: str) -> dict[str, str]:
+    return {
+        "matches": matches,
+        "loop": f"for match in {matches}:\n    ...  # match[0]; better line by line of the file",
+    }
 
 
 def _groups(pattern: str) -> int | None:
@@ -58,12 +71,20 @@ def _groups(pattern: str) -> int | None:
     return None
 
 
-def _of_a_column(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether the method is one of `.str`, and keeps a list for each row."""
+def _of_a_column(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
+    """Whether the method is one of `.str`, and keeps a list for each row. Give what it does to one text."""
     match call.node.func:
-        case ast.Attribute(value=ast.Attribute(attr="str")):
-            return call.argument("expand") is None
+        case ast.Attribute(value=ast.Attribute(attr="str"), attr=method):
+            given = [call.scope.segment(one) for one in call.node.args[:1]]
+            of_words = {"parts": f"text.split({', '.join(given)})"}
+            told = of_words if "split" in method else {"parts": f"re.findall({given[0]}, text)"} if given else False
+            return told if call.argument("expand") is None else False
     return False
+
+
+def _separator(call: Call, _death: Death) -> Mapping[str, str]:
+    given = call.argument("sep", 0)
+    return {"sep": "'|'" if given is None else call.scope.segment(given)}
 
 
 def _of_joined_texts(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -101,6 +122,18 @@ def _with_spacy(call: Call, death: Death) -> bool:
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
 
 
+def _loads_all(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Say how to load a part of the vectors: `gensim.downloader` can only tell where their file is."""
+    told = names(call)
+    if call.name == "gensim.downloader.load":
+        given = f"gensim.downloader.load({told['a0']}, return_path=True)"
+        start = f"import gensim.downloader\nfrom gensim.models import KeyedVectors\n\npath = {given}\n"
+        read = "KeyedVectors.load_word2vec_format(path, binary='word2vec' in path, limit=200_000)"
+        return {"load": f"{start}{told['to']} = {read}"}
+    rest = " ".join(call.scope.segment(call.node).split()).removesuffix(")").rstrip(", ")
+    return {"load": f"{told['to']} = {rest}, limit=200_000)"} if call.argument("limit", 5) is None else False
+
+
 def _as_long_as_the_longest(call: Call, death: Death) -> bool:
     """Whether no length is given, or that of the longest text is: `maxlen=max(len(row) for row in texts)`."""
     given = call.argument("maxlen", 1)
@@ -117,17 +150,20 @@ WAYS = (
         ("pandas.Series.str.get_dummies",),
         "Keep the parts sparse, or count them with explode",
         "makes a column for each part that occurs anywhere.",
-        "{column}.str.split('|').explode().value_counts()  # where counts are enough\n\n"
-        "from sklearn.preprocessing import MultiLabelBinarizer\n"
-        "parts = MultiLabelBinarizer(sparse_output=True).fit_transform({column}.str.split('|'))",
-        Case(_FRAME, "wide = df['tags'].str.get_dummies('|')"),
+        "{column}.str.split({sep}).explode().value_counts()  # where counts are enough\n\n"
+        "from sklearn.preprocessing import MultiLabelBinarizer\n\n"
+        "parts = {column}.fillna('').str.split({sep})\n"
+        "{to} = MultiLabelBinarizer(sparse_output=True).fit_transform(parts)  # a sparse matrix",
+        Case(_FRAME, "wide = df['tags'].str.get_dummies(',')", says=("df['tags'].fillna('').str.split(',')",)),
+        _separator,
     ),
     LesserWay(
         tuple(f"pandas.Series.str.{name}" for name in ("split", "findall", "extractall", "rsplit")),
         "Take one text after the other, and keep counts",
         "makes a list of texts for each row.",
-        "from collections import Counter\n\ncounts = Counter()\nfor text in {column}:\n    counts.update(text.split())",
-        Case(_FRAME, "words = df['text'].str.split()"),
+        "from collections import Counter\n\ncounts = Counter()\n"
+        "for text in {column}.dropna():\n    counts.update({parts})",
+        Case(_FRAME, "words = df['text'].str.findall('[a-z]+')", says=("counts.update(re.findall('[a-z]+', text))",)),
         _of_a_column,
     ),
     LesserWay(
@@ -147,7 +183,7 @@ WAYS = (
         ("re.findall", "re.split", ".findall"),
         "Take one match after the other: finditer",
         "makes a list of all matches.",
-        "for match in {matches}:\n    ...  # match[0]; better still line by line of the file",
+        "{loop}",
         Case(
             "import re\nfrom collections import Counter",
             "n = Counter(re.findall('[a-z]+', text))",
@@ -160,14 +196,14 @@ WAYS = (
         ("bs4.BeautifulSoup",),
         "Keep texts, not tags: a tag keeps its whole page",
         "makes an object of each element. They refer to each other: as long as one tag is kept, all of its page is.",
-        "{to} = BeautifulSoup({a0}, 'html.parser')\ntext = {to}.find('title').get_text()  # or str(tag), tag['href']\n"
+        "{to} = {function}({a0}, 'html.parser')\ntext = {to}.find('title').get_text()  # or str(tag), tag['href']\n"
         "{to}.decompose()  # the rest of the page can go",
     ),
     LesserWay(
         (".pipe",),
         "Keep of each text only what you need of it",
         "gives an object of many tables for each text, and all of them are kept.",
-        "for doc in {owner}.pipe(texts, batch_size=50):\n    lemmas = [token.lemma_ for token in doc]  # not `doc`",
+        "for doc in {owner}.pipe({a0}, batch_size=50):\n    lemmas = [token.lemma_ for token in doc]  # not `doc`",
         Case("import spacy\nnlp = spacy.load('en')", "docs = list(nlp.pipe(texts))"),
         is_made_by("spacy.load"),
     ),
@@ -184,13 +220,21 @@ WAYS = (
         ("gensim.models.KeyedVectors.load_word2vec_format", "gensim.downloader.load"),
         "Load the most frequent words only: limit=200_000",
         "loads a vector for each word, also for those that never occur.",
-        "vectors = KeyedVectors.load_word2vec_format({a0}, binary=True, limit=200_000)  # the most frequent",
+        "{load}  # the most frequent",
+        Case(
+            "from gensim.models import KeyedVectors as KV",
+            "v = KV.load_word2vec_format('v.txt')",
+            says=("v = KV.load_word2vec_format('v.txt', limit=200_000)",),
+        ),
+        _loads_all,
+        silent=("v = KV.load_word2vec_format('v.txt', limit=9)",),
     ),
     LesserWay(
         (".join",),
         "Write the parts to a file, one after the other",
         "makes one text of all parts, beside them.",
-        "with open('out.txt', 'w') as file:\n    for part in {a0}:\n        file.write(f'{{part}}\\n')",
+        "with open('out.txt', 'w') as file:\n    for part in {a0}:\n"
+        "        file.write(f'{{part}}\\n')  # a part in each line",
         Case("text = ', '.join(map(str, numbers))"),
         _of_text,
     ),
@@ -198,8 +242,9 @@ WAYS = (
         ("collections.Counter",),
         "Forget what came once now and then, or count hashes",
         "keeps each different item, as text, with its number.",
-        "counts = Counter()\nfor at, item in enumerate({a0}):\n    counts[item] += 1\n"
-        "    if at % 1_000_000 == 0:\n        counts = Counter({{k: n for k, n in counts.items() if n > 1}})",
+        "{to} = Counter()\nfor at, item in enumerate({a0}, 1):\n"
+        "    {to}[item] += 1  # [hash(item)]: no texts are kept\n"
+        "    if at % 1_000_000 == 0:\n        {to} = Counter({{k: n for k, n in {to}.items() if n > 1}})",
         Case("from collections import Counter", "c = Counter(w for w in ws)"),
         lambda call, _death: ".split(" not in "".join(call.scope.segment(one) for one in call.node.args[:1]),
     ),
@@ -208,7 +253,7 @@ WAYS = (
         "Pad each batch to its own longest text: collate_fn",
         "makes every row as long as the longest of all.",
         "def collate(rows):  # DataLoader(..., collate_fn=collate)\n"
-        "    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)\n"
+        "    return torch.nn.utils.rnn.pad_sequence(rows)  # with your other arguments\n"
         "# or cut what is longer than nearly all: {a0} = [row[:512] for row in {a0}]",
     ),
     LesserWay(
