@@ -157,3 +157,27 @@ def is_gathered(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the othe
             case ast.ListComp() | ast.DictComp() | ast.SetComp() if any(one is call.node for one in walk(node)):
                 return True
     return False
+
+
+def over_rows(call: Call, death: Death) -> bool | dict[str, str]:
+    """Say how `jax.lax.map` is called in place of what `jax.vmap` made: it gives one thing to its function."""
+    if not is_made_by("jax.vmap")(call, death) or not call.is_written_out or call.node.keywords or not call.node.args:
+        return False
+    given, axes = [call.scope.segment(one) for one in call.node.args], [0] * len(call.node.args)
+    for one, where in all_origins(call.node.func, call.scope, death.code):
+        match Call(one, where, "").argument("in_axes", 1) if isinstance(one, ast.Call) else None:
+            case None:
+                pass
+            case ast.Tuple(elts=elts) if len(elts) == len(given):
+                axes = [getattr(axis, "value", -1) for axis in elts]
+            case _:
+                return False
+    mapped = [one for one, axis in zip(given, axes, strict=True) if axis == 0]
+    if not mapped or any(axis not in (0, None) for axis in axes):
+        return False
+    if len(given) == 1:
+        return {"mapped": f"f, {given[0]}"}
+    cells = iter(["row"] if len(mapped) == 1 else [f"row[{at}]" for at in range(len(mapped))])
+    inner = ", ".join(next(cells) if axis == 0 else one for one, axis in zip(given, axes, strict=True))
+    rows = mapped[0] if len(mapped) == 1 else f"({', '.join(mapped)})"
+    return {"mapped": f"lambda row: f({inner}), {rows}"}

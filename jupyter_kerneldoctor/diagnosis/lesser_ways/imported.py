@@ -21,7 +21,7 @@ def with_imports(snippet: str, death: Death) -> str:
     lines = ""
     for name, module in _MODULES.items():
         is_used = re.search(rf"(?m)^(?!from |import )[^#\n]*(?<![\w.'\"]){name}\.", snippet)
-        is_there = re.search(rf"(?m)^[^#\n]*\bimport [^\n]*\b{name}\b(?!\.)", snippet)
+        is_there = re.search(rf"(?m)^[^#\n]*\bimport [^\n]*\b{name}\b(?![\w.]* as\b)", snippet)
         if is_used and not is_there and not _is_bound(name, death):
             lines += _written(name, module, death)
     return f"{lines}\n{snippet}" if lines else snippet

@@ -6,42 +6,15 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import is_method_of, not_seen
+from .conditions import is_method_of, made_by, not_seen
+from .row_by_row import on_some_rows
 from .way import LesserWay, Test, names
-
-_SMALL = ("load", "save", "savez", "seed", "copyto", "imwrite", "imshow", "default_rng", "set_printoptions", "memmap")
-"""Functions that make no array of their own, or leave it in its file."""
-_OF_FUNCTIONS = ("scipy.optimize.", "scipy.integrate.")
-"""What is given a function, and numbers that belong together: no rows."""
-_OF_MATRICES = ("scipy.sparse.linalg.", "scipy.linalg.", "numpy.linalg.")
-"""What works on a matrix as one: each row has to do with all others."""
-_LONGEST = 100
-
-
-def _of_data(call: Call, death: Death) -> bool | Mapping[str, str]:
-    """Give the call on a part of its first array, where that has a name and all else can stay as it is."""
-    last = call.name.rpartition(".")[2]
-    if last in _SMALL or call.name.startswith(_OF_FUNCTIONS):
-        return False
-    if call.name.startswith(_OF_MATRICES) and (last != "norm" or call.argument("axis", 2) is None):
-        return False
-    named = (one for one in call.node.args if isinstance(one, ast.Name | ast.Attribute | ast.Subscript))
-    made = (one for one in call.node.args[:1] if isinstance(one, ast.Call))
-    arrays = (one for one in (*named, *made) if death.code.definition(one, call.scope) is None)
-    data = next((one for one in arrays if death.code.qualified(one, call.scope) is None), None)
-    if data is None:
-        return False
-    text, function = call.scope.segment(data), call.scope.segment(call.node.func)
-    given = ["part" if one is data else call.scope.segment(one) for one in call.node.args]
-    given += [f"{one.arg}={call.scope.segment(one.value)}" for one in call.node.keywords if one.arg]
-    on_part = " ".join(f"{function}({', '.join(given)})".split())
-    return {"on_part": on_part, "data": text} if len(on_part) < _LONGEST and "\n" not in text else False
 
 
 def _of(package: str) -> Test:
-    """Return a test whether a method of this package's objects is called, and give its name."""
+    """Return a test whether a method of this package's tables is called, and give the table and what is done to it."""
     is_of = is_method_of(package)
-    return lambda call, death: {"again": _again(call)} if _is_alone(death) and is_of(call, death) else False
+    return lambda call, death: _again(call, death) if _is_alone(death) and is_of(call, death) else False
 
 
 def _is_alone(death: Death) -> bool:
@@ -49,15 +22,126 @@ def _is_alone(death: Death) -> bool:
     return death.growth.container is None and not death.growth.is_steady
 
 
-def _again(call: Call) -> str:
-    """Return the method with what it is given, in one line."""
-    function = call.node.func
-    text = call.text.removeprefix(call.scope.segment(getattr(function, "value", function))).lstrip(". \n)")
-    return " ".join(text.split()) if "\n" not in text else f"{getattr(function, 'attr', 'method')}(...)"
+def _again(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Return the table at the beginning of a chain of methods, and the chain, in one line. Not of a column."""
+    node, steps, segment = call.node.func, list[str](), call.scope.segment
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        is_made = isinstance(node, ast.Call) and death.code.qualified(node.func, call.scope) is not None
+        if is_made or segment(getattr(node, "value", node)) == "self":
+            break
+        steps += [node.attr] if isinstance(node, ast.Attribute) else []
+        node = node.func if isinstance(node, ast.Call) else node.value
+    value, table = death.values.of(node, call.scope), " ".join(segment(node).split())
+    is_column = (value is not None and value.type.endswith("Series")) or "pandas.Series" in made_by(node, call, death)
+    is_made = isinstance(node, ast.Name | ast.Attribute | ast.Call) and death.code.qualified(node, call.scope) is None
+    if is_column or not is_made or not call.text.startswith(segment(node)):
+        return False
+    again = " ".join(call.text.removeprefix(segment(node)).split())
+    again = again if len(again) <= _LONGEST else "".join(f".{step}(...)" for step in reversed(steps))
+    return {"of": table if len(table) <= _LONGEST else "table", "again": again, "steps": " ".join(steps)}
+
+
+_NOT_LAZY = frozenset(
+    (
+        *(
+            "corr",
+            "describe",
+            "equals",
+            "estimated_size",
+            "extend",
+            "fold",
+            "get_column",
+            "get_columns",
+            "hstack",
+            "item",
+        ),
+        *(
+            "iter_columns",
+            "iter_rows",
+            "iter_slices",
+            "map_rows",
+            "n_unique",
+            "partition_by",
+            "pivot",
+            "rechunk",
+            "row",
+        ),
+        *("rows", "rows_by_key", "sample", "to_arrow", "to_dict", "to_dicts", "to_dummies", "to_numpy", "to_pandas"),
+        *("to_series", "to_struct", "to_torch", "transpose", "unstack", "upsample", "vstack", "insert_column"),
+    )
+)
+"""Methods of polars' tables that only a table that is there has."""
+
+
+def _lazily(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give what is done to a table of polars, where a lazy one can do it as well."""
+    told = _of("polars")(call, death)
+    if isinstance(told, bool) or told["again"].startswith("["):
+        return False
+    steps = told["steps"].split()
+    return told if not any(one in _NOT_LAZY or one.startswith("write_") for one in steps) else False
 
 
 def _on_a_graph(call: Call, _death: Death) -> bool:
-    return names(call)["a0"].isidentifier() and bool(call.node.args)
+    last = call.name.rpartition(".")[2]
+    makes = last.startswith(("read_", "from_", "parse_", "draw")) or last.endswith(("_graph", "Graph"))
+    return names(call)["a0"].isidentifier() and bool(call.node.args) and not makes
+
+
+_FRAMES = ("librosa.segment.", "librosa.sequence.", "librosa.decompose.")
+_MINUTE = (
+    "y, rate = librosa.load({path}, sr=16_000, offset=0, duration=60)  # a minute, at a lower rate; next offset=60\n"
+)
+
+
+def _fewer_frames(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Say how a function of librosa works on less."""
+    told = names(call)
+    if not call.node.args or call.argument("duration") is not None:
+        return False
+    if call.name == "librosa.load":
+        return {"fewer": _MINUTE.format(path=told["a0"])}
+    again = f"{told['to']} = {told['function']}"
+    if call.name.startswith(_FRAMES):
+        each = (
+            f"few = {told['of0']}[..., ::10]  # every tenth frame, or hop_length=5120 before; sync takes one a beat\n"
+        )
+        return {"fewer": f"{each}{again}(few)  # with your other arguments; sparse=True, where it has that"}
+    return {"fewer": f"{_MINUTE.format(path='path')}{again}(y)  # with your other arguments; a larger hop_length"}
+
+
+_LONGEST = 100
+_PARTS = {
+    **dict.fromkeys(("csv", "table", "excel", "fwf", "clipboard", "spss"), "usecols"),
+    **dict.fromkeys(("parquet", "feather", "orc", "hdf", "stata"), "columns"),
+}
+
+
+def _some_columns(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Name the argument by which a reader of pandas is told what columns to read."""
+    word = _PARTS.get(call.name.rpartition("read_")[2])
+    return {"word": word} if word and call.node.args and call.argument(word) is None else False
+
+
+_OF_LINES = ("word_tokenize", "wordpunct_tokenize", "sent_tokenize", "regexp_tokenize")
+_OF_WORDS = ("pos_tag", "FreqDist", "bigrams", "trigrams", "ngrams", "everygrams", "skipgrams")
+
+
+def _of_texts(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Give what is done to one line of a text, where that is a text or a list of words."""
+    last, segment = call.name.rpartition(".")[2], call.scope.segment
+    if last not in (*_OF_LINES, *_OF_WORDS) or not call.is_written_out:
+        return False
+    rest = [*map(segment, call.node.args[1:]), *(f"{one.arg}={segment(one.value)}" for one in call.node.keywords)]
+    given = ", ".join(["line" if last in _OF_LINES else "line.split()", *rest])
+    return {"done": f"{names(call)['function']}({given})"}
+
+
+def _of_one_line(call: Call, _death: Death) -> bool:
+    """Whether a pattern is replaced that does not go across lines, as far as is written."""
+    pattern = call.scope.segment(call.node.args[0]) if call.node.args else ""
+    flags = " ".join(call.scope.segment(one.value) for one in call.node.keywords)
+    return len(call.node.args) > 2 and "\\n" not in pattern and "DOTALL" not in flags and "MULTILINE" not in flags
 
 
 LIBRARIES = (
@@ -65,23 +149,23 @@ LIBRARIES = (
         ("networkx.*",),
         "Ask for one node at a time, or work on the sparse matrix of the edges: scipy.sparse.csgraph",
         "makes Python objects of nodes and edges, some hundred bytes each, for all of the graph at once.",
-        "for node in {a0}:  # one node at a time, and a number of each\n"
+        "counts = {{}}\nfor node in {a0}:  # one node at a time, and a number of each\n"
         "    reached = nx.single_source_shortest_path_length({a0}, node, cutoff=3)  # or nx.descendants({a0}, node)\n"
         "    counts[node] = len(reached)\n\n"
-        "A = nx.to_scipy_sparse_array({a0}, dtype='float32')  # or 8 bytes for each edge: sums, A @ A, and\n"
-        "count, labels = scipy.sparse.csgraph.connected_components(A)",
+        "from scipy.sparse import csgraph\n\n"
+        "A = nx.to_scipy_sparse_array({a0}, dtype='float32')  # or 12 bytes for each edge: sums, A @ A, and\n"
+        "count, labels = csgraph.connected_components(A)",
         Case("import networkx as nx", "T = nx.transitive_closure(G)"),
         _on_a_graph,
+        silent=("G = nx.read_edgelist(path)",),
     ),
     LesserWay(
         ("librosa.*",),
         "Take fewer frames of the sound: a larger hop_length, a lower rate, a minute at a time",
         "works on each frame of the sound; what compares frames has a number for each pair of them.",
-        "y, rate = librosa.load(path, sr=16_000, offset=0, duration=60)  # a minute, at a lower rate\n"
-        "few = {of0}[..., ::10]  # or every tenth frame: hop_length=5120; librosa.util.sync takes one for each beat\n"
-        "{to} = {function}(few)  # with your other arguments; sparse=True or a band of the matrix, where it has one",
+        "{fewer}",
         Case("import librosa", "R = librosa.segment.recurrence_matrix(chroma)"),
-        lambda call, _death: bool(call.node.args),
+        _fewer_frames,
     ),
     LesserWay(
         ("cv2.*",),
@@ -91,17 +175,18 @@ LIBRARIES = (
         "{to} = {function}(small)  # with your other arguments; cv2.CV_32F or CV_8U in place of CV_64F\n"
         "table = {to}.reshape(-1)[::10]  # and every tenth dot of it, where a table is made of the dots",
         Case("import cv2", "b = cv2.filter2D(img, cv2.CV_64F, k)"),
-        lambda call, death: bool(_of_data(call, death)),
+        lambda call, death: bool(on_some_rows(call, death)),
     ),
     LesserWay(
         ("pandas.read_*",),
-        "Read only the columns and rows you need, and keep it as Parquet: usecols, nrows, chunksize",
+        "Read only the columns and rows you need, and keep it as Parquet",
         "reads all of it, and makes a Python object of each text first.",
-        "small = {function}({a0}, usecols=['the columns', 'you need'])  # or nrows, chunksize, where it has them\n"
+        "small = {function}({a0}, {word}=['the columns', 'you need'])  # or nrows, chunksize, where it has them\n"
         "small.to_parquet('small.parquet')  # once; later:\n"
         "{to} = pd.read_parquet('small.parquet', columns=['the columns', 'you need'])",
         Case("import pandas as pd", "t = pd.read_fwf('a.txt')"),
-        lambda call, _death: bool(call.node.args) and not call.name.endswith("_html"),
+        _some_columns,
+        silent=("t = pd.read_sql(query, con)",),
     ),
     LesserWay(
         ("pandas.read_html",),
@@ -113,22 +198,25 @@ LIBRARIES = (
         fits=not_seen("match", 1),
     ),
     LesserWay(
-        ("re.sub", "re.subn"),
+        ("re.sub",),
         "Clean one line after the other, all steps under one name",
         "makes another copy of all of the text, beside those of the steps before.",
         "with open('raw.txt') as file, open('clean.txt', 'w') as out:\n    for line in file:  # one line at a time\n"
-        "        line = {function}({a0}, {a1}, line.lower())  # with all your steps, each under the same name\n"
+        "        line = {function}({a0}, {a1}, line)  # with all your steps, each under the same name\n"
         "        out.write(line)",
         Case("import re", "t = re.sub('<.*?>', ' ', text)"),
-        lambda call, _death: len(call.node.args) > 2,
+        _of_one_line,
+        silent=(r"t = re.sub('-\n', '', text)",),
     ),
     LesserWay(
         ("nltk.*",),
         "Take one text after the other, and keep counts",
         "makes Python objects of 50 bytes and more for each word.",
         "from collections import Counter\n\ncounts = Counter()\nfor line in open('texts.txt'):  # one at a time\n"
-        "    counts.update({function}(line))  # as you do it; keep no words, only how often each comes",
-        Case("import nltk", "t = nltk.pos_tag(words)"),
+        "    counts.update({done})  # keep no words, only how often each comes",
+        Case("import nltk", "t = nltk.pos_tag(words)", says=("counts.update(nltk.pos_tag(line.split()))",)),
+        _of_texts,
+        silent=("nltk.download('punkt')",),
     ),
     LesserWay(
         ("itertools.tee",),
@@ -143,35 +231,42 @@ LIBRARIES = (
         (".*",),
         "Stay lazy, take few columns, and aggregate inside agg: no lists",
         "holds all columns, and what each step makes, at once.",
-        "{to} = {table}.lazy().select('the columns', 'you need')  # better still pl.scan_parquet(path) in its place\n"
-        "{to} = {to}.{again}.collect(engine='streaming')  # with your steps before collect\n"
+        "{to} = {of}.lazy().select('the columns', 'you need')  # better still pl.scan_parquet(path) in its place\n"
+        "{to} = {to}{again}.collect(engine='streaming')  # with your steps before collect\n"
         "# a group, or a window, needs a number, no list: pl.col('x').mean(), .median(), .len() inside agg",
         Case("import polars as pl\ndf = pl.DataFrame()", "t = df.unpivot(index='a')"),
-        _of("polars"),
+        _lazily,
+        silent=("rows = df.to_dicts()", "t = df['a'].str.split(' ')"),
     ),
     LesserWay(
         (".*",),
         "Do it with fewer columns, in smaller types, some rows at a time",
         "makes another table, or an object of each value.",
-        "few = {table}[['the columns', 'you need']]\n"
+        "few = {of}[['the columns', 'you need']]\n"
         "numbers = few.select_dtypes('float64').columns\n"
         "few = few.astype(dict.fromkeys(numbers, 'float32'))  # half of float64; repeated texts: 'category'\n"
-        "{to} = few.{again}\n\n"
-        "for at in range(0, len({table}), 100_000):  # or some rows at a time, and sums of each part\n"
-        "    part = {table}.iloc[at : at + 100_000]\n    ...",
-        Case("import pandas as pd\ndf = pd.DataFrame(a)", "t = df.convert_dtypes()"),
+        "{to} = few{again}\n\n"
+        "for at in range(0, len({of}), 100_000):  # or some rows at a time, and sums of each part\n"
+        "    part = {of}.iloc[at : at + 100_000]\n    ...",
+        Case(
+            "import pandas as pd\ndf = pd.DataFrame(a)",
+            "t = df.groupby('a').describe()",
+            says=("t = few.groupby('a').describe()", "df.iloc[at : at + 100_000]"),
+        ),
         _of("pandas"),
+        silent=(Case("import pandas as pd\ns = pd.Series(a)", "t = s.convert_dtypes()"),),
     ),
     LesserWay(
         ("numpy.*", "scipy.*"),
         "Do it some rows at a time, as float32",
         "makes new arrays, mostly of eight bytes a number.",
         "parts = []\nfor part in np.array_split({data}, 100):  # where a row needs no other row\n"
-        "    part = part.astype('float32', copy=False)  # half of float64; or {data}[::10]: every tenth row\n"
+        "    part = part.astype('float32') if part.dtype == 'float64' else part  # or {data}[::10]: every tenth row\n"
         "    parts.append({on_part})  # of float32, or only what you need of it: a sum, the largest\n"
         "{to} = np.concatenate(parts)",
         Case("import numpy as np\nfrom scipy.stats import rankdata", "r = np.apply_along_axis(rankdata, 1, x)"),
-        lambda call, death: _is_alone(death) and _of_data(call, death),
+        lambda call, death: _is_alone(death) and on_some_rows(call, death),
+        silent=("r = np.apply_along_axis(rankdata, 0, x)", "r = np.cumsum(x)", "r = np.loadtxt(path)"),
     ),
 )
 """In the order in which they are asked."""

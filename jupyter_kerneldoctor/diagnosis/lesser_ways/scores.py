@@ -64,7 +64,7 @@ WAYS = (
         ("sklearn.metrics.confusion_matrix",),
         "Count only the pairs of classes that occur: value_counts",
         "makes a number for each pair of classes.",
-        "import pandas as pd\n\npairs = pd.DataFrame({{'true': {a0}, 'found': {a1}}})\n"
+        "import pandas as pd\n\npairs = pd.DataFrame({{'true': np.asarray({a0}), 'found': np.asarray({a1})}})\n"
         "{to} = pairs.value_counts()  # only what occurs; numbers that are no classes: round or bin them before",
         Case("from sklearn.metrics import confusion_matrix", "m = confusion_matrix(y, p)"),
         lambda call, _death: len(call.node.args) == 2,

@@ -12,7 +12,7 @@ from ..death import Death
 from ..frameworks.keras import is_dataset
 from ..frameworks.trainers import EVALUATIONS, TRAINERS
 from .batches import LIGHTNING
-from .conditions import both, is_made_by, made, made_by
+from .conditions import both, is_made_by, made, made_by, over_rows
 from .way import LesserWay, called_object
 
 _FEW_STEPS = 10
@@ -21,19 +21,13 @@ _SOME_POINT = {"point": "params", "given": "p, *data"}
 
 def _of_keras(call: Call, death: Death) -> bool:
     rows = next((one for one in call.node.args[:1] if isinstance(one, ast.Name | ast.Attribute)), None)
-    if rows is None or not any(map(death.code.imports, ("keras", "tensorflow"))):
+    makers = {name.split(".")[0] for name in made_by(called_object(call), call, death)}
+    is_other = bool(makers) and not makers & {"keras", "tensorflow", "tf_keras"}
+    if rows is None or is_other or not any(map(death.code.imports, ("keras", "tensorflow"))):
         return False
     made_by_calls = (one for one, _ in all_origins(rows, call.scope, death.code) if isinstance(one, ast.Call))
     flows = any(last_name(one.func).startswith("flow") for one in made_by_calls)
     return not flows and not is_dataset(rows, call.scope, death.code)
-
-
-def _over_rows(call: Call, death: Death) -> bool | dict[str, str]:
-    """Say how `jax.lax.map` is called in place of what `jax.vmap` made: it gives one thing to its function."""
-    given = [call.scope.segment(one) for one in call.node.args if not isinstance(one, ast.Starred)]
-    if not is_made_by("jax.vmap")(call, death) or not call.is_written_out or not given or call.node.keywords:
-        return False
-    return {"mapped": f"f, {given[0]}" if len(given) == 1 else f"lambda row: f(*row), ({', '.join(given)})"}
 
 
 def _gives_words(call: Call, death: Death) -> bool:
@@ -144,7 +138,7 @@ WAYS = (
         Case(
             "import jax", "K = jax.vmap(lambda x: jax.vmap(k)(x))(X)", says=("K = jax.lax.map(f, X, batch_size=256)",)
         ),
-        _over_rows,
+        over_rows,
     ),
     LesserWay(
         (".()",),

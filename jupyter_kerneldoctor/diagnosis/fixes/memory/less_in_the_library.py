@@ -2,7 +2,7 @@ from jupyter_kerneldoctor.recording.events import NamedObject
 
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposals
-from ...lesser_ways import LIBRARIES, examples, first_running
+from ...lesser_ways import LIBRARIES, counterexamples, examples, first_running
 
 
 class LessInTheLibrary(Fix):
@@ -33,6 +33,7 @@ class LessInTheLibrary(Fix):
         Case("import numpy as np", "n = np.linalg.norm(x, axis=1)", says=("np.linalg.norm(part, axis=1)",)),
     ]
     SILENT = [
+        *counterexamples(LIBRARIES),
         Case("import numpy as np\nx = np.ones(9)", "y = np.fliplr(x)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np", "np.random.seed(0)"),
         Case("from scipy.sparse.linalg import lsqr", "x = lsqr(A, b)"),  # its rows belong together
