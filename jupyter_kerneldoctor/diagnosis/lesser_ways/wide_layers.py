@@ -7,14 +7,14 @@ from itertools import pairwise
 from jupyter_kerneldoctor.recording.events import Stack
 
 from ..calls import is_in_library
-from ..case import Case
+from ..case import Case, Ran
 from ..code.calls import last_name
 from ..code.notebook import Call
-from ..code.origins import all_origins
+from ..code.origins import Origins, all_origins
 from ..code.trees import unparse
 from ..death import Death
 from ..examples.stuck import frame, own_frame, thread
-from .conditions import made_by
+from .conditions import both, made_by
 from .way import LesserWay, called_object, names
 
 _WEIGHTS = re.compile(r"/(?:dense|embedding|einsum_dense)\.py:build$")
@@ -68,6 +68,12 @@ def _added_after_flatten(call: Call, death: Death) -> bool:
     return any("Conv" in one for one in added) and layers[-2:] == ["Flatten", "Dense"] and added[-1] == "Dense"
 
 
+def _is_called_now(call: Call, death: Death) -> bool:
+    """Whether a call is of this cell, or of a function that this cell calls, as far as is known."""
+    callers = [where for _, where in Origins(death.code).calls_of(call.scope)] if call.scope.function else []
+    return not callers or any(where in [*death.code.running] for where in callers)
+
+
 def _trains_after_flatten(call: Call, death: Death) -> bool:
     """Whether a network of Keras is trained in which such a layer takes all pixels, and its weights took memory."""
     code, owner = death.code, called_object(call)
@@ -80,7 +86,10 @@ def _trains_after_flatten(call: Call, death: Death) -> bool:
     bound = code.lookup(owner.id, call.scope, owner)
     made = None if bound is None or not bound.scope.is_cell else code.cells[bound.scope.cell]
     after, before = (None, None) if made is None else (made.rss_after_bytes, made.rss_before_bytes)
-    is_large = after is None or before is None or after - before >= (death.memory.missing_bytes or 0) // 8
+    is_built_here = not any(map(code.has_text, ("Input", "input_shape", "input_dim")))
+    is_large = (
+        is_built_here or after is None or before is None or after - before >= (death.memory.missing_bytes or 0) // 8
+    )
     return is_large and any(test(one, death) for one in calls for test in tests)
 
 
@@ -106,6 +115,13 @@ def _gives_words(call: Call, death: Death) -> bool:
     given = call.argument("out_features", 1)
     return given is not None and unparse(given) in written and _is_wide(call, death)
 
+
+_BUILT = (
+    "from keras import Sequential\nfrom keras.layers import Conv2D, Dense, Dropout, Flatten, Input\n"
+    "def build():\n    net = Sequential([Input((512, 512, 3))])\n    net.add(Conv2D(64, 3))\n"
+    "    net.add(Flatten())\n    net.add(Dense(1024))\n    net.add(Dropout(0.5))\n    net.add(Dense(9))\n"
+    "    return net\nnet = build()"
+)
 
 WAYS = (
     LesserWay(
@@ -144,7 +160,7 @@ WAYS = (
             line=3,
             says=("net.add(keras.layers.GlobalAveragePooling2D())",),
         ),
-        _added_after_flatten,
+        both(_added_after_flatten, _is_called_now),
         silent=(
             Case(
                 "from keras import Sequential\nfrom keras.layers import Conv2D, Dense, Flatten\nnet = Sequential()",
@@ -163,14 +179,12 @@ WAYS = (
         "keras.layers.MaxPooling2D(4)  # or before Flatten(): a sixteenth of the weights\n"
         "keras.layers.Dense(64, activation='relu')  # or fewer units in the layer behind it",
         Case(
-            "from keras import Sequential\nfrom keras.layers import Conv2D, Dense, Dropout, Flatten, Input\n"
-            "def build():\n    net = Sequential([Input((512, 512, 3))])\n    net.add(Conv2D(64, 3))\n"
-            "    net.add(Flatten())\n    net.add(Dense(1024))\n    net.add(Dropout(0.5))\n    net.add(Dense(9))\n"
-            "    return net\nnet = build()",
+            Ran(_BUILT, before_mib=200, after_mib=900),
             "net.fit(X, y, batch_size=8)",
-            says=("GlobalAveragePooling2D()", "MaxPooling2D(4)"),
+            says=("`net.fit(X, y, batch_size=8)` trains a layer", "MaxPooling2D(4)"),
         ),
         _trains_after_flatten,
+        silent=(Case(_BUILT, "net.fit(X, y, batch_size=8)"),),
     ),
     LesserWay(
         (".build", ".add", ".fit", ".summary", ".()", "keras.Sequential", "tensorflow.keras.Sequential"),
