@@ -152,9 +152,9 @@ WAYS = (
         (".fit",),
         "Train on one batch in each round: train_on_batch, not fit",
         "makes a data set, callbacks and a history in each round of the loop, and leaves something behind.",
-        "rows = random.sample(memory, 32)  # all rows of a step as one batch\n"
-        "{owner}.train_on_batch(np.stack(states), np.stack(targets))\n"
-        "values = {owner}(np.stack(states), training=False).numpy()  # in place of predict, one call for all\n\n"
+        "states, targets = [], []  # in the loop, in place of fit: states.append({a0}), targets.append({a1})\n"
+        "{owner}.train_on_batch(np.concatenate(states), np.concatenate(targets))  # behind it: one batch\n\n"
+        "values = {owner}(np.concatenate(states), training=False).numpy()  # in place of predict, one call for all\n\n"
         "if episode % 50 == 0:  # where it still grows\n"
         "    {owner}.save('agent.keras')\n    keras.backend.clear_session()\n"
         "    {owner} = keras.models.load_model('agent.keras')",

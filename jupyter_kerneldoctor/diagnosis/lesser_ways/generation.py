@@ -76,7 +76,7 @@ WAYS = (
         (".()",),
         "Listen to half a minute at a time: chunk_length_s=30",
         "works on the whole recording at once where no `chunk_length_s` is given.",
-        "text = {owner}({a0}, chunk_length_s=30, batch_size=4)  # pieces of 30 seconds, joined again",
+        "{to} = {owner}({a0}, chunk_length_s=30, batch_size=4)  # pieces of 30 seconds, joined again",
         Case(_PIPELINE + "asr = pipeline('automatic-speech-recognition')", "t = asr('talk.wav')"),
         both(
             without("chunk_length_s"),

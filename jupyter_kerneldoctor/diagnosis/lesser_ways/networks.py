@@ -62,12 +62,13 @@ def _has_many_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
     for one in death.code.calls(*(f"{package}.Embedding" for package in _LAYERS)):
         words = ("num_embeddings", "embedding_dim") if one.name.startswith("torch.") else ("input_dim", "output_dim")
         rows, width = (death.values.number(one.argument(word, at), one.scope) or 0 for at, word in enumerate(words))
-        found.append((4 * rows * width, int(rows), int(width)))
-    takes, rows, width = max(found, default=(0, 0, 0))
+        layer = "torch.nn.Embedding" if one.name.startswith("torch.") else "keras.layers.Embedding"
+        found.append((4 * rows * width, int(rows), int(width), layer))
+    takes, rows, width, layer = max(found, default=(0, 0, 0, ""))
     is_other = call.name in (".step", ".backward") and bool(call.node.args)
     if is_other or takes < max(1, (death.memory.missing_bytes or 0) // 4) or rows < _MANY_ROWS:
         return False
-    return {"rows": f"{rows:_}", "width": str(width), "few": str(max(8, width // 4))}
+    return {"rows": f"{rows:_}", "width": str(width), "few": str(max(8, width // 4)), "layer": layer}
 
 
 _LOOKUPS = {
@@ -234,7 +235,7 @@ WAYS = (
         "Give the embedding fewer and shorter rows: ids in buckets",
         "needs the weights of an embedding of very many rows; training keeps their gradients, Adam two more of each.",
         "rows = ids % 100_000  # buckets: some ids share a row; keras.layers.Hashing(100_000) takes texts, too\n"
-        "Embedding(100_000, {few})  # in place of {rows} rows of {width}",
+        "{layer}(100_000, {few})  # in place of {rows} rows of {width}",
         Case(
             "import keras\nfrom keras import layers\nnet = keras.Sequential([layers.Embedding(5_000_000, 128)])",
             "net.fit(X, y)",

@@ -12,7 +12,7 @@ from ..death import Death
 from ..frameworks.keras import is_dataset
 from ..frameworks.trainers import EVALUATIONS, TRAINERS
 from .batches import LIGHTNING
-from .conditions import both, is_made_by, made, made_by, over_rows
+from .conditions import is_made_by, made, made_by, over_rows
 from .way import LesserWay, called_object
 
 _FEW_STEPS = 10
@@ -57,17 +57,28 @@ def _keeps_logits(call: Call, death: Death) -> bool:
     return False
 
 
-def _of_layers(call: Call, death: Death) -> bool:
+def _of_layers(call: Call, death: Death) -> bool | dict[str, str]:
     """Whether a network gives what several of its layers make: `keras.Model(net.input, [a.output, b.output])`."""
-    for one, where in all_origins(called_object(call), call.scope, death.code):
+    for one, where in all_origins(called_object(call), call.scope, death.code) if _of_keras(call, death) else ():
         name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
         if isinstance(one, ast.Call) and (name or "").endswith(("keras.Model", "keras.models.Model")):
             given = Call(one, where, f"{name}").argument("outputs", 1)
             for made, _ in all_origins(given, where, death.code) if given is not None else ():
                 match made:
-                    case ast.ListComp(elt=layer) | ast.List(elts=[layer, _, *_]):
-                        return getattr(layer, "attr", "") == "output"
+                    case (
+                        ast.ListComp(elt=ast.Attribute(attr="output"))
+                        | ast.List(elts=[ast.Attribute(attr="output"), _, *_])
+                    ):
+                        return {"net": _whole(one)}
     return False
+
+
+def _whole(made: ast.Call) -> str:
+    """Return the name of the network whose layers are asked for: `net` of `keras.Model(net.input, ...)`."""
+    match made.args[:1]:
+        case [ast.Attribute(value=ast.Name(id=name), attr="input" | "inputs")]:
+            return name
+    return "model"
 
 
 def _of_a_data_set(call: Call, death: Death) -> bool:
@@ -245,15 +256,15 @@ WAYS = (
         (".predict",),
         "Ask for one layer, batch by batch, and keep a number of each part",
         "keeps what each of these layers makes of all rows.",
-        "for layer in model.layers[1:4]:  # one layer after the other: those that are needed\n"
-        "    part = keras.Model(model.inputs, layer.output)\n    for start in range(0, len({a0}), 256):\n"
+        "for layer in {net}.layers[1:4]:  # one layer after the other: those that are needed\n"
+        "    part = keras.Model({net}.inputs, layer.output)\n    for start in range(0, len({a0}), 256):\n"
         "        found = part.predict({of0}[start:start + 256], verbose=0)  # 256 rows at a time\n"
         "        ...  # keep found.max(axis=(0, 1, 2)), a mean or a count; not the maps themselves",
         Case(
             "import keras\nlooks = keras.Model(net.input, [net.get_layer('a').output, net.get_layer('b').output])",
             "maps = looks.predict(scans)",
         ),
-        both(_of_keras, _of_layers),
+        _of_layers,
         silent=(
             Case("import keras\nlooks = keras.Model(net.input, [net.output])", "looks.fit(scans)"),
             Case("import keras\nlooks = keras.Model(a, b)", "looks.fit(scans)"),
@@ -264,7 +275,7 @@ WAYS = (
         "Predict some rows at a time, and keep less of each",
         "keeps what the network gives of all rows, for a moment twice. A smaller batch does not change that.",
         "pieces = [{owner}.predict({of0}[start:start + 256], verbose=0)  # of maps of pictures: .mean(axis=(1, 2))\n"
-        "          for start in range(0, len({a0}), 256)]\nresults = np.concatenate(pieces)",
+        "          for start in range(0, len({a0}), 256)]\n{to} = np.concatenate(pieces)",
         Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)"),
         _of_keras,
         silent=(
