@@ -223,7 +223,7 @@ WAYS = (
         "makes all channels of all pictures at the new size.",
         "for maps in {a0}:  # one picture at a time\n"
         "    large = torch.nn.functional.interpolate(maps[None], size=(512, 512))  # with your own arguments\n"
-        "    classes = large.argmax(1).to(torch.uint8)  # a byte for a dot: keep these, or what is measured in them",
+        "    kept = large.argmax(1).to(torch.uint8)  # of classes a byte for a dot; or write the picture to a file",
         fits=lambda _call, death: not goes_backward(death.code),
         silent=(Case("import torch", "y = torch.nn.functional.interpolate(x, size=512)\ny.mean().backward()", line=1),),
     ),
@@ -241,6 +241,8 @@ WAYS = (
         "diagonal = {a0} * {a1}  # what a Fisher matrix is mostly needed for\n"
         "product = {a0} * ({a1} @ v)  # or what the table times a vector v gives",
         Case("import torch", "F = F + torch.outer(g, g)", says=("diagonal = g * g", "g * (g @ v)")),
+        lambda call, _death: len({*map(call.scope.segment, call.node.args)}) == 1,
+        silent=("angles = torch.outer(positions, frequencies)",),
     ),
     LesserWay(
         ("torch.linalg.svd", "torch.svd", "torch.linalg.eigh", "torch.linalg.eig", "torch.symeig"),

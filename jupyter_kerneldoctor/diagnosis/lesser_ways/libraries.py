@@ -176,6 +176,7 @@ LIBRARIES = (
         "table = {to}.reshape(-1)[::10]  # and every tenth dot of it, where a table is made of the dots",
         Case("import cv2", "b = cv2.filter2D(img, cv2.CV_64F, k)"),
         lambda call, death: bool(on_some_rows(call, death)),
+        silent=("b = cv2.imread(path)",),
     ),
     LesserWay(
         ("pandas.read_*",),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from ..case import Case
 from ..code.notebook import Call
+from ..code.trees import walk
 from ..death import Death
 from .conditions import given, is_gathered, made, without
 from .way import LesserWay, names
@@ -18,9 +19,33 @@ def _of_a_whole_text(call: Call, death: Death) -> bool:
     return not one_of_many and not is_gathered(call, death) and made("spacy", "load", "blank")(call, death) is not False
 
 
-def _numbers(call: Call, _death: Death) -> bool:
-    """Whether many numbers of one kind are unpacked: `struct.unpack(f'{n}f', data)`."""
-    return bool(call.node.args) and not isinstance(call.node.args[0], ast.Constant)
+_TYPES = {
+    "f": "f4",
+    "d": "f8",
+    "e": "f2",
+    "b": "i1",
+    "B": "u1",
+    "h": "i2",
+    "H": "u2",
+    "i": "i4",
+    "I": "u4",
+    "q": "i8",
+    "Q": "u8",
+}
+
+
+def _numbers(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Whether many numbers of one kind are unpacked: `struct.unpack(f'{n}f', data)`. Name their type for NumPy."""
+    if not call.node.args or isinstance(call.node.args[0], ast.Constant):
+        return False
+    texts = (one.value for one in walk(call.node.args[0]) if isinstance(one, ast.Constant))
+    written = "".join(one for one in texts if isinstance(one, str)).replace("%d", "").replace("%s", "")
+    kinds = {one for one in written if one.isalpha()}
+    types = {_TYPES.get(one) for one in kinds} or {"f4"}
+    found = types.pop()
+    if types or found is None:
+        return False  # numbers of several kinds, or of a size that depends on the machine
+    return {"dtype": f"{'>' if written[:1] in ('>', '!') else '<'}{found}"}
 
 
 def _sparse(call: Call, _death: Death) -> Mapping[str, str]:
@@ -114,10 +139,10 @@ WAYS = (
         ("struct.unpack",),
         "See the bytes as an array: np.frombuffer",
         "makes a Python object of each number.",
-        "{to} = np.frombuffer({a1}, dtype='<f4')  # no copy: with the type that your format says",
-        Case("import struct", "x = struct.unpack(f'{n}f', data)"),
+        "{to} = np.frombuffer({a1}, dtype='{dtype}')  # no copy: with the type that your format says",
+        Case("import struct", "x = struct.unpack(f'>{n}h', data)", says=("np.frombuffer(data, dtype='>i2')",)),
         _numbers,
-        silent=("x = struct.unpack('<I', data)",),
+        silent=("x = struct.unpack('<I', data)", "x = struct.unpack('hf' * n, data)"),
     ),
     LesserWay(
         ("base64.b64encode", "base64.b64decode", "base64.encodebytes", "base64.decodebytes"),

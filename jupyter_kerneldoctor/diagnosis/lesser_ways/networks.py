@@ -89,6 +89,7 @@ def _of_all_pairs(call: Call, death: Death) -> bool | Mapping[str, str]:
     for node in call.scope.inside(call.statement) if death.code.imports("torch") else ():
         match node:
             case ast.BinOp(
+                op=ast.Sub(),
                 left=ast.Subscript(value=left, slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None), *_])),
                 right=ast.Subscript(
                     value=right,
@@ -97,6 +98,7 @@ def _of_all_pairs(call: Call, death: Death) -> bool | Mapping[str, str]:
             ):
                 return {"left": call.scope.segment(left), "right": call.scope.segment(right)}
             case ast.BinOp(
+                op=ast.Sub(),
                 left=ast.Call(func=ast.Attribute(attr="unsqueeze", value=left), args=[ast.Constant(value=one)]),
                 right=ast.Call(func=ast.Attribute(attr="unsqueeze", value=right), args=[ast.Constant(value=other)]),
             ) if {one, other} in ({0, 1}, {1, 2}):
@@ -189,7 +191,7 @@ WAYS = (
             says=("distances = torch.cdist(x, y)",),
         ),
         _of_all_pairs,
-        silent=(Case("import torch\nx = torch.rand(9, 9)", "d = x.unsqueeze(0) - 1", growth="jump"),),
+        silent=("d = x.unsqueeze(0) - 1", "d = y.unsqueeze(0) * x.unsqueeze(1)"),
     ),
     LesserWay(
         (".pow",),
