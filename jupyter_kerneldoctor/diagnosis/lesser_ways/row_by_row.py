@@ -9,20 +9,8 @@ from ..death import Death
 _SMALL = ("load", "save", "savez", "seed", "copyto", "imwrite", "imshow", "default_rng", "set_printoptions", "memmap")
 """Functions that make no array of their own, or leave it in its file."""
 _MAKERS = (
-    *(
-        "zeros",
-        "ones",
-        "empty",
-        "full",
-        "arange",
-        "linspace",
-        "logspace",
-        "geomspace",
-        "eye",
-        "identity",
-        "tri",
-        "indices",
-    ),
+    *("zeros", "ones", "empty", "full", "arange", "linspace", "logspace", "geomspace", "eye", "identity", "tri"),
+    "indices",
     *("loadtxt", "genfromtxt", "fromfile", "fromstring", "frombuffer", "imread", "imreadmulti", "imdecode", "kmeans"),
 )
 """Functions that are given no array."""
@@ -32,19 +20,8 @@ _TOGETHER = ("scipy.fft.", "numpy.fft.", "scipy.signal.", "scipy.ndimage.", "sci
 _NEED_OTHERS = frozenset(
     (
         *("cumsum", "cumprod", "nancumsum", "diff", "ediff1d", "gradient", "convolve", "correlate", "corrcoef", "cov"),
-        *(
-            "roll",
-            "flip",
-            "flipud",
-            "rot90",
-            "transpose",
-            "swapaxes",
-            "sort",
-            "argsort",
-            "lexsort",
-            "partition",
-            "unique",
-        ),
+        *("roll", "flip", "flipud", "rot90", "transpose", "swapaxes", "sort", "argsort", "lexsort", "partition"),
+        "unique",
         *("histogram", "histogram2d", "histogramdd", "bincount", "searchsorted", "percentile", "quantile", "median"),
         *("nanmedian", "nanpercentile", "einsum", "inner", "vdot", "interp", "mean", "sum", "std", "var", "max", "min"),
         *("prod", "argmax", "argmin", "nanmean", "nansum", "nanstd", "ptp", "trace", "pdist", "rankdata", "zscore"),
