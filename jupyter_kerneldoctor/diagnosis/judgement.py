@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Incident
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from .analysis.ending import FROM_OUTSIDE
 from .analysis.growth import MOST
@@ -14,6 +14,7 @@ from .analysis.statements import statement_at, statement_with
 from .causes import examine
 from .certainty import Certainty
 from .code.notebook import CodeTooLargeError
+from .code.own_magics import asks_kerneldoctor
 from .death import Death
 from .family import Family
 from .incidents import first_of_a_shortage, survived
@@ -26,6 +27,7 @@ from .texts.timeline import timeline
 MOST_SHOWN = 3
 """So many fixes are shown; the others are for who asks for them."""
 
+_WELL = (Family.ALIVE, Family.ORDINARY_END)
 _LIVES = "Survived, still running"
 _SLOW_S = 10.0
 """A cell that runs for so long may be one that never ends."""
@@ -44,7 +46,7 @@ def diagnose(recording: Recording) -> PostMortem:
     shortage = first_of_a_shortage(recording, found)
     latest = shortage if found and not _is_past(recording, found[-1][0].incident) else None
     state: State = _state(death, ranked[0])
-    before = None
+    before = earlier = None
     if ranked[0].family == Family.ALIVE and latest is not None:
         state, ranked, death = "survived", (latest[0].finding,), latest[1]
     elif latest is not None and (
@@ -55,12 +57,13 @@ def diagnose(recording: Recording) -> PostMortem:
     ):
         before = latest[1].judged((latest[0].finding,))
         ranked = (_after(before.causes[0], ranked[0]), *ranked[1:])
-    elif ranked[0].family == Family.ALIVE and shortage is not None:
-        ranked = (_lived_on(shortage[0].finding.headline, ranked[0]), *ranked[1:])
+    elif ranked[0].family in _WELL and shortage is not None and not _is_mended(recording, shortage[0].incident):
+        earlier = shortage[1].judged((shortage[0].finding,))
+        ranked = (_went_on(shortage[0].finding, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
     is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
-    told = judged if before is None else before
-    is_trouble = told is before or is_slow or state in ("died", "stuck", "survived")
+    told = before or (judged if earlier is None or is_slow else earlier)
+    is_trouble = told is not judged or is_slow or state in ("died", "stuck", "survived")
     fixes, left_out = _fixes(told) if is_trouble else ((), None)
     is_told_by_memory = before is None and state in ("died", "stuck") and _is_about_memory(death, ranked[0])
     shape = judged.memory_shape if is_told_by_memory else None
@@ -125,16 +128,33 @@ def _is_no_hang(incident: Incident, death: Death, cause: CauseFinding) -> bool:
     return incident.kind == "stuck" and death.is_unasked_end and cause.family != Family.OUTSIDE
 
 
-def _lived_on(survived_headline: str, alive: CauseFinding) -> CauseFinding:
-    running = alive.headline.replace(", and there is nothing to report.", ".")
-    return replace(alive, headline=f"{running} Earlier: {survived_headline}")
+def _went_on(error: CauseFinding, well: CauseFinding) -> CauseFinding:
+    """Say first how the kernel is, or that it was ended as asked, and then what it survived before."""
+    headline = well.headline.replace(", and there is nothing to report.", ".")
+    return replace(well, headline=f"{headline} Earlier: {error.headline}", evidence=(*well.evidence, *error.evidence))
 
 
 def _is_past(recording: Recording, incident: Incident) -> bool:
-    """Whether the notebook has gone on since: the first cell after it may only look at what went wrong."""
-    later = [cell for cell in recording.cells if cell.started_mono_s > incident.mono_s and cell.finished]
+    """Whether the notebook has gone on since: the first cell after it may only look at what went wrong.
+
+    A cell that asks KernelDoctor is no work of the notebook's.
+    """
+    later = [cell for cell in _cells_after(recording, incident) if not asks_kerneldoctor(cell.source)]
     went_on = len(later) >= _WENT_ON_CELLS and any(cell.error is None for cell in later)
     return went_on and incident.kind not in _LASTS
+
+
+def _is_mended(recording: Recording, incident: Incident) -> bool:
+    """Whether the cell that raised it has run again since, changed or not, and ended well."""
+    raised = recording.execution(incident.cell_seq)
+    well = [cell for cell in _cells_after(recording, incident) if cell.error is None]
+    return raised is not None and any(
+        cell.source == raised.source or cell.cell_id == raised.cell_id is not None for cell in well
+    )
+
+
+def _cells_after(recording: Recording, incident: Incident) -> list[Cell]:
+    return [cell for cell in recording.cells if cell.started_mono_s > incident.mono_s and cell.finished]
 
 
 def _of_the_likeliest_cell(recording: Recording) -> tuple[Death, tuple[CauseFinding, ...]]:

@@ -11,6 +11,7 @@ from .excerpt import excerpt
 from .html import escaped as as_html
 from .outline import Outline
 from .printable import one_line, visible
+from .told_incident import explained_cause
 
 Document = dict[str, Any]
 
@@ -43,7 +44,7 @@ def _blocks(doc: Document) -> Iterator[str]:
     yield " · ".join(escaped(part) for part in parts if part) + "  "
     subject = wording.subject(doc)
     name = f"{escaped(subject)} · " if subject else ""
-    yield f"Cause: `{wording.explained_cause(doc)}` · {name}recording `{doc['recording']}`\n"
+    yield f"Cause: `{explained_cause(doc)}` · {name}recording `{doc['recording']}`\n"
     yield from _Markdown().body(doc)
 
 

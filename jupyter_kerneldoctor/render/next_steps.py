@@ -5,7 +5,7 @@ from typing import Any
 from jupyter_kerneldoctor.diagnosis.units import enumeration
 
 from .printable import one_line
-from .wording import explained_cause
+from .told_incident import explained_cause, told_of_before
 
 Document = dict[str, Any]
 
@@ -15,6 +15,8 @@ _HOW_TO_RECORD = {
     "next time: the exact peak of each cell, and what libraries printed.",
 }
 
+_STILL_THERE = "The kernel is still running, and your variables are still there."
+
 _OF_CODE = ("memory", "native-crash", "gpu", "limit", "own-end")
 """The families of causes after which the same cells would end the same way again."""
 
@@ -23,10 +25,12 @@ def next_steps(doc: Document) -> list[str]:
     """Return what to do now: sentences with commands in backticks."""
     match doc["state"]:
         case "survived":
-            return ["The kernel is still running, and your variables are still there.", _explanation(doc)]
+            return [_STILL_THERE, _explanation(doc)]
         case "stuck":
             how = "Interrupt the kernel (■, or Kernel > Interrupt)" if doc.get("kernel_id") else "Press Ctrl-C"
             return [f"{how}: your variables stay. If it does not react, restart it.", _explanation(doc)]
+        case "running" if doc["fixes"] and told_of_before(doc):
+            return [_STILL_THERE, _explanation(doc)]
         case "running":
             return ["The kernel is still running; this is what is known so far."]
         case "ended" if doc["fixes"] and doc.get("incidents"):

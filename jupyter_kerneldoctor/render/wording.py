@@ -9,6 +9,7 @@ from jupyter_kerneldoctor.diagnosis.family import Family
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, size
 
 from .printable import one_line
+from .told_incident import told_before_the_end
 
 Document = dict[str, Any]
 
@@ -61,22 +62,9 @@ def certainty(doc: Document) -> str | None:
 
     Where a kernel went wrong before it ended as asked, it is that of what went wrong.
     """
-    told = _told_before_the_end(doc) or ({**doc, "id": doc["cause"]} if doc["state"] in _CASES else None)
+    told = told_before_the_end(doc) or ({**doc, "id": doc["cause"]} if doc["state"] in _CASES else None)
     says_why = told is not None and told["id"] != "unknown" and not told["general"]
     return _CERTAINTIES[told["certainty"]] if told is not None and says_why else None
-
-
-def _told_before_the_end(doc: Document) -> Document | None:
-    """Return the incident that the headline begins with."""
-    ended = doc["state"] in ("died", "ended")
-    told = (one for one in reversed(doc.get("incidents") or []) if ended and one.get("headline"))
-    return next((one for one in told if doc["headline"].startswith(one["headline"])), None)
-
-
-def explained_cause(doc: Document) -> str:
-    """Return the id of the cause that the headline tells: that of an incident, where it begins with one."""
-    told = _told_before_the_end(doc) or {}
-    return one_line(told.get("id") or doc["cause"])
 
 
 def is_about_memory(doc: Document) -> bool:
@@ -208,7 +196,7 @@ def row_headline(row: Document) -> str:
     headline, latest = one_line(row["headline"]), row.get("survived")
     if row["state"] == "survived":
         return f"Survived: {headline}"
-    is_told = not latest or row["state"] == "died" or headline.startswith(one_line(latest))
+    is_told = not latest or row["state"] == "died" or one_line(latest) in headline
     return headline if is_told else f"{headline} Survived before: {one_line(latest)}"
 
 

@@ -18,28 +18,36 @@ def took_s(recording: Recording) -> float:
 
 def failure(recording: Recording, post_mortem: Mapping[str, Any]) -> tuple[int | None, float]:
     """Return which cell failed, from 1, and after how long; an error or a hang comes before the kernel's end."""
-    culprit, latest = post_mortem.get("cell"), (post_mortem["incidents"] or [{}])[-1]
+    culprit, survived = post_mortem.get("cell"), survived_in(post_mortem) or {}
     counts = [cell.execution_count for cell in recording.cells]
     if culprit is None or culprit["execution_count"] not in counts:
         return None, 0.0
     number = len(counts) - counts[::-1].index(culprit["execution_count"])
     cell = recording.cells[number - 1]
     until = _ended_mono_s(recording, cell)
-    if post_mortem["state"] in ("ended", "survived") and latest.get("time"):
-        at = datetime.fromisoformat(latest["time"]).timestamp()
+    if survived.get("time"):
+        at = datetime.fromisoformat(survived["time"]).timestamp()
         until = min(until, recording.started_mono_s + at - recording.started_wall_s)
     looks = [one for one in recording.stuck if not one.over and cell.started_mono_s <= one.mono_s <= until]
-    if looks and "stuck" in (post_mortem["state"], latest.get("kind")):
+    if looks and "stuck" in (post_mortem["state"], survived.get("kind")):
         until = min(until, looks[-1].since_mono_s + _SEEN_STUCK_S)
     return number, max(0.0, until - cell.started_mono_s)
 
 
+def survived_in(post_mortem: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what the cell of the report raised, where the kernel survived that, whatever became of it later."""
+    headline, culprit = post_mortem["headline"], post_mortem.get("cell") or {}
+    raised = [one for one in post_mortem["incidents"] if one["cell"] and one["headline"] in headline]
+    count = culprit.get("execution_count")
+    return next((one for one in reversed(raised) if one["cell"]["execution_count"] == count), None)
+
+
 def how_it_ended(post_mortem: Mapping[str, Any]) -> str:
     """Return "killed by Linux at the memory limit", "stuck", or the exception that it survived."""
-    incidents, state = post_mortem["incidents"], post_mortem["state"]
+    survived, state = survived_in(post_mortem), post_mortem["state"]
     summary = str(post_mortem["end"]["summary"]).removeprefix("Ended: ")
-    if state == "survived" and incidents:
-        return f"{incidents[-1]['error'].rpartition('.')[2]}"
+    if survived is not None and not f"{survived.get('kind')}".startswith("stuck"):
+        return f"{survived['error'].rpartition('.')[2]}"
     if state == "stuck":
         return "stuck"
     starts_with_exception = re.match(r"[A-Z]\w*[A-Z]", summary) is not None

@@ -15,7 +15,7 @@ from ..diagnosis.analysis.memory import Memory
 from ..diagnosis.units import enumeration, plural
 from ..recording.model import Cell, Recording
 from ..recording.private_files import others_may_change
-from .failure import failure, how_it_ended, took_s
+from .failure import failure, how_it_ended, survived_in, took_s
 
 _LEAST_PATIENCE_S = 60.0
 _PATIENCE = 3  # times what the cells took before
@@ -165,8 +165,8 @@ def _is_of(edit: Mapping[str, Any], cell: Cell) -> bool:
 
 
 def _until(cells: Sequence[Cell], post_mortem: Mapping[str, Any]) -> list[Cell]:
-    """Return the cells up to the one that raised, where the kernel survived; all where it did not."""
-    culprit = post_mortem.get("cell") if post_mortem["state"] == "survived" else None
+    """Return the cells up to the one that raised, where the kernel survived that; all where it did not."""
+    culprit = post_mortem.get("cell") if survived_in(post_mortem) is not None else None
     if culprit is None:
         return list(cells)
     last = [n for n, cell in enumerate(cells, 1) if cell.execution_count == culprit["execution_count"]]

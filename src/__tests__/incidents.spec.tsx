@@ -44,6 +44,17 @@ it('says how sure it is of the error before a shutdown, and tells that once', as
   expect(text()).not.toContain('Survived before');
 });
 
+it('shows the place and the fix of an error before a shutdown', async () => {
+  const error = incident({ headline: 'Memory was refused.' });
+  const headline = 'The kernel was shut down. Earlier: Memory was refused.';
+  await show({
+    report: report({ state: 'ended', headline, incidents: [error] })
+  });
+  const titles = all('h3').map(node => node.textContent);
+  expect(titles).toContain('Where');
+  expect(titles).toContain('What to change');
+});
+
 it('tells with a death what the kernel had survived', async () => {
   const many = Array.from({ length: 7 }, (_, i) =>
     incident({ headline: `Incident ${i}.` })

@@ -32,7 +32,8 @@ export function PostMortem({ report }: IProps): JSX.Element {
     !model.isRecordedAgain(report);
   const hasPlace =
     (report.state === 'died' && familyOf(report) !== 'start') ||
-    (isRunning(report) && report.cell !== null);
+    (isRunning(report) && report.cell !== null) ||
+    (report.state === 'ended' && report.fixes.length > 0);
   return (
     <article>
       <Headline report={report} />

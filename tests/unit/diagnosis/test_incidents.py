@@ -47,14 +47,49 @@ def test_the_report_of_a_living_kernel_is_about_its_latest_incident():
     assert not answer.died
 
 
-def test_a_notebook_that_went_on_is_running_and_the_incident_is_told_after_that():
-    gone_on = with_seq(recording(CELL, "del x", "y = 1", "z = 2", alive=True, idle=True))
+def went_on(*later, **death):
+    """The answer about a kernel that was refused memory in its first cell, and then ran these cells."""
+    gone_on = with_seq(recording(CELL, *later, idle=True, **death))
     last = gone_on.cells[0].ended_mono_s
-    answer = diagnose(replace(gone_on, incidents=(replace(refused(), mono_s=last),)))
+    return diagnose(replace(gone_on, incidents=(replace(refused(), mono_s=last),)))
 
-    assert (answer.cause.id, answer.state, answer.fixes) == ("no-death", "running", ())
-    assert answer.causes[0].headline.startswith("The kernel is running. Earlier: A request for 7.5 GiB of memory was")
-    assert [one.finding.id for one in answer.incidents] == ["allocation-refused"]
+
+SHUT_DOWN = {"exit_code": 0, "request": "message"}
+
+
+@pytest.mark.parametrize(
+    ("death", "first_said", "cause", "state"),
+    [
+        ({"alive": True}, "The kernel is running. Earlier: ", "no-death", "running"),
+        (SHUT_DOWN, "The kernel was shut down, as requested. Earlier: ", "ordinary-end", "ended"),
+    ],
+)
+def test_a_notebook_that_went_on_is_well_and_the_incident_keeps_its_place_and_its_fixes(
+    death, first_said, cause, state
+):
+    at_once, later = went_on(**death), went_on("del x", "y = 1", "z = 2", **death)
+
+    assert (later.cause.id, later.state) == (cause, state)
+    assert later.cause.headline.startswith(f"{first_said}A request for 7.5 GiB of memory was refused")
+    assert [one.finding.id for one in later.incidents] == ["allocation-refused"]
+    assert (later.cell, later.statement) == (at_once.cell, at_once.statement)
+    assert [fix.id for fix in later.fixes] == [fix.id for fix in at_once.fixes] != []
+
+
+@pytest.mark.parametrize("death", [{"alive": True}, SHUT_DOWN])
+def test_what_the_notebook_got_over_is_only_listed(death):
+    """The cell that failed has run again since, and ended well."""
+    answer = went_on("del x", CELL, "z = 2", **death)
+
+    assert "Earlier" not in answer.cause.headline
+    assert (answer.cell, answer.fixes, len(answer.incidents)) == (None, (), 1)
+
+
+def test_a_cell_that_only_asks_kerneldoctor_is_no_work_that_went_on():
+    asked = ["%postmortem", "%postmortem --details", "# why?\n%kerneldoctor status", "!jupyter kerneldoctor report"]
+
+    assert went_on(*asked, "x = 1", alive=True).state == "survived"
+    assert went_on(*asked, "x = 1", "%postmortem\ny = 2", alive=True).state == "running"
 
 
 def test_a_kernel_that_is_mute_after_its_memory_was_refused_is_told_as_that():

@@ -209,6 +209,15 @@ def test_a_living_kernel_is_told_of_by_what_it_survived_last(doc, render):
     assert wording.time_of_end(doc).endswith("14:02 UTC")
 
 
+def test_what_was_survived_before_the_notebook_went_on_has_its_cause_and_is_said_once_in_a_list(doc):
+    told = "The kernel was shut down, as requested. Earlier: The disk was full."
+    doc.update(state="ended", died=False, cause="ordinary-end", headline=told)
+    doc["incidents"] = [incident("The disk was full.", 31)]
+
+    assert "`jupyter kerneldoctor explain disk-full`" in next_steps(doc)[-1]
+    assert wording.row_headline({"headline": told, "survived": "The disk was full.", "state": "ended"}) == told
+
+
 def test_an_earlier_cell_without_an_end_is_not_the_one_that_ran(doc):
     doc["timeline"]["cells"] = [
         {"execution_count": 7, "start_s": 1.0, "end_s": None},

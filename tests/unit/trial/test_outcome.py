@@ -34,7 +34,7 @@ def test_an_exception_is_meant_where_the_title_has_its_name(error, is_meant):
     ],
 )
 def test_how_it_ended_before_fits_into_a_sentence(summary, said):
-    assert how_it_ended({"incidents": [], "state": "died", "end": {"summary": summary}}) == said
+    assert how_it_ended({"headline": "", "incidents": [], "state": "died", "end": {"summary": summary}}) == said
 
 
 def cut_off(**more):

@@ -20,6 +20,7 @@ GIB = 1 << 30
 EDIT = {"execution_count": 2, "cell_id": "b", "old_source": "big()", "new_source": "small()", "diff": "..."}
 POST_MORTEM = {
     "state": "died",
+    "headline": "Linux killed the kernel.",
     "end": {"summary": "Killed by Linux at the memory limit"},
     "incidents": [],
     "cell": {"execution_count": 2},
@@ -58,20 +59,39 @@ def test_the_first_fix_that_changes_a_cell_is_tried_below_what_the_kernel_could_
     assert (made.failed_in, made.failed_after_s) == (2, 30)
 
 
-def test_an_error_comes_before_the_end_that_was_asked_for():
-    error = {
-        "kind": "memory-error",
-        "error": "MemoryError",
-        "time": "1970-01-01T00:16:52+00:00",
-    }  # 12 s after the start
-    end = {"summary": "MemoryError, then shut down as asked"}
-    made = plan(
-        replace(RECORDING, started_wall_s=1000.0, started_mono_s=30.0),
-        {**POST_MORTEM, "state": "ended", "end": end, "incidents": [error]},
-    )
+ERROR = {
+    "kind": "memory-error",
+    "error": "builtins.MemoryError",
+    "headline": "Memory was refused.",
+    "cell": {"execution_count": 2},
+    "time": "1970-01-01T00:16:52+00:00",  # 12 s after the start
+}
 
-    assert made.before == "MemoryError, then shut down as asked"
+
+@pytest.mark.parametrize(
+    ("state", "headline"),
+    [
+        ("survived", "Memory was refused."),
+        ("running", "The kernel is running. Earlier: Memory was refused."),
+        ("ended", "Memory was refused."),
+        ("ended", "The kernel was shut down, as requested. Earlier: Memory was refused."),
+    ],
+)
+def test_an_error_that_was_survived_is_tried_whatever_became_of_the_kernel_and_later_cells_do_not_run(state, headline):
+    later = with_cells(*RECORDING.cells, Cell("more()", 3, "c"), started_wall_s=1000.0, started_mono_s=30.0)
+    made = plan(later, {**POST_MORTEM, "state": state, "headline": headline, "incidents": [ERROR]})
+
+    assert [cell.source for cell in made.cells] == ["import x", "small()"]
+    assert made.before == "MemoryError"
     assert (made.failed_in, made.failed_after_s) == (2, 12)
+
+
+def test_an_error_that_was_survived_before_a_death_is_not_what_is_tried():
+    later = with_cells(*RECORDING.cells, Cell("more()", 3, "c", started_mono_s=50.0))
+    made = plan(later, {**POST_MORTEM, "cell": {"execution_count": 3}, "incidents": [ERROR]})
+
+    assert [cell.source for cell in made.cells] == ["import x", "small()", "more()"]
+    assert (made.before, made.failed_in) == ("killed by Linux at the memory limit", 3)
 
 
 def test_a_hang_fails_when_it_is_seen_not_when_somebody_gave_up():
@@ -121,16 +141,6 @@ def test_each_run_of_the_changed_cell_is_changed():
     again = with_cells(*RECORDING.cells, Cell("big()", 3, "b"), Cell("big()", 4, "another"))
 
     assert [cell.source for cell in plan(again).cells] == ["import x", "small()", "small()", "big()"]
-
-
-def test_after_an_exception_that_was_survived_later_cells_do_not_run():
-    later = with_cells(*RECORDING.cells, Cell("more()", 3, "c"))
-    survived = {**POST_MORTEM, "state": "survived", "incidents": [{"error": "builtins.MemoryError"}]}
-
-    made = plan(later, survived)
-
-    assert [cell.source for cell in made.cells] == ["import x", "small()"]
-    assert made.before == "MemoryError"
 
 
 NO_EDITS = {**POST_MORTEM, "fixes": POST_MORTEM["fixes"][:1], "more_fixes": []}
