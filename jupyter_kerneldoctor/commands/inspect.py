@@ -52,14 +52,17 @@ def _of_kernel(store: Store, kernel_id: str) -> Recording:
 
 
 def _most_urgent_first(living: list[Recording]) -> list[Recording]:
-    """Sort: recordings still written first, of these stuck kernels first, then the longest running cells."""
+    """Sort: recordings still written first, of these stuck kernels first, then the longest running cells.
+
+    Of several stuck kernels the newest comes first, of which `report` tells, too.
+    """
 
     def urgency(recording: Recording) -> tuple[bool, bool, float]:
-        cell = recording.running_cell
+        cell, is_stuck = recording.running_cell, last_look(recording) is not None
         since = float("inf") if cell is None else cell.started_mono_s
-        return not _is_written(recording), last_look(recording) is None, since
+        return not _is_written(recording), not is_stuck, 0.0 if is_stuck else since
 
-    return sorted(living, key=urgency)
+    return sorted(living, key=urgency)  # it keeps the order of what is equal: newest first
 
 
 def _is_written(recording: Recording) -> bool:

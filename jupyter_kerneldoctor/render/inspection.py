@@ -5,6 +5,7 @@ from typing import Any
 
 from jupyter_kerneldoctor.recording.model import Recording
 
+from ..diagnosis.analysis.last_look import last_look
 from ..diagnosis.units import cell_name, duration, plural, quote, size
 from .printable import one_line, visible
 
@@ -46,7 +47,8 @@ def _state(recording: Recording, now_mono_s: float) -> str:
     cell = recording.running_cell
     if cell is None:
         return "idle"
-    return f"in {cell_name(cell.execution_count)} for {duration(now_mono_s - cell.started_mono_s)}"
+    waits = "" if last_look(recording) is None else "waiting "
+    return f"{waits}in {cell_name(cell.execution_count)} for {duration(now_mono_s - cell.started_mono_s)}"
 
 
 def _head(document: dict[str, Any]) -> list[str]:

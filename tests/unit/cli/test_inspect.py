@@ -112,6 +112,17 @@ def test_a_stuck_kernel_is_asked_before_busy_ones_and_those_before_idle_ones(wri
     )
 
 
+def test_of_two_stuck_kernels_the_newest_is_asked_as_report_does_and_the_other_is_named(write, asked, capsys):
+    me = identify(os.getpid())
+    older = write("000001", 100, me, running(4, 600, stuck()))
+    newer = write("000002", 200, me, running(5, 60, stuck()))
+
+    assert main(["inspect"]) == 0
+
+    assert asked == [newer]
+    assert f"Other running kernels: {older} (waiting in cell [4] for 10 min)." in capsys.readouterr().out
+
+
 def test_of_kernels_that_are_all_idle_the_newest_is_asked(write, asked, capsys):
     me = identify(os.getpid())
     write("000001", 100, me)
