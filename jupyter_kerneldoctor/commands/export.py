@@ -19,6 +19,9 @@ from . import output
 from .errors import CannotExportError, FileExistsAlreadyError
 from .recordings import find_or_newest, reading, usable_store
 
+LEFT_OUT = "left-out.txt"
+"""The file that lists which fields of which events were left out or shortened: `cell_start.source`."""
+
 
 def export(options: Namespace) -> None:
     """Pack a recording into one file, without the user's code unless `--with-code` is set."""
@@ -37,11 +40,13 @@ def export(options: Namespace) -> None:
         raise FileExistsAlreadyError(target) from None
     except OSError as error:
         raise CannotExportError(target, error) from None
-    output.say(f"Wrote {target} with the recording {recording_id}. {_CONTENT[options.with_code]}")
+    output.say(f"Wrote {target.absolute()} with the recording {recording_id}. {_CONTENT[options.with_code]}")
     if redaction is not None and redaction.left_out:
-        output.say(f"Left out or shortened: {plural(len(redaction.left_out), 'kind')} of fields.")
-    if (page := _issues_page()) is not None:
-        output.say(f"To report a wrong answer, attach it to an issue at {page}.")
+        fields = plural(len(redaction.left_out), "field")
+        what = f"Left out or shortened, as it could be yours: {fields} of what was recorded"
+        output.say(f"{what}. `{LEFT_OUT}` in that file lists them.")
+    page = _issues_page()
+    output.say(f"To report a wrong answer, attach it to {'your issue' if page is None else f'an issue at {page}'}.")
 
 
 _CONTENT = {
@@ -52,12 +57,13 @@ _CONTENT = {
 
 
 def _issues_page() -> str | None:
-    """Return the address that the installed package names; None: it is not installed."""
+    """Return the address that the installed package names; None where it is not installed, or names no real one."""
     try:
         addresses = metadata("jupyter_kerneldoctor").get_all("Project-URL") or []
     except PackageNotFoundError:
         return None
-    return next((address.removeprefix("Issues, ") for address in addresses if address.startswith("Issues, ")), None)
+    named = (one.removeprefix("Issues, ") for one in addresses if one.startswith("Issues, "))
+    return next((one for one in named if "/OWNER/" not in one), None)
 
 
 def _for_the_user_alone(path: str, flags: int) -> int:
@@ -73,4 +79,6 @@ def _packed(store: Store, recording_id: str, redaction: Redaction | None) -> byt
                 content = read_file(directory / name, MOST_BYTES)
                 packed = content if redaction is None else redaction.file(name, content)
                 archive.writestr(f"{recording_id}/{name}", packed)
+        if redaction is not None and redaction.left_out:
+            archive.writestr(f"{recording_id}/{LEFT_OUT}", "".join(f"{one}\n" for one in sorted(redaction.left_out)))
     return buffer.getvalue()

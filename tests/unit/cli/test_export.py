@@ -156,6 +156,33 @@ def test_an_export_says_where_it_is_wanted(private, tmp_path, monkeypatch, capsy
 
     assert "attach it to an issue at https://example.org/k/issues." in capsys.readouterr().out
 
+    metadata = installed / "METADATA"
+    metadata.write_text(metadata.read_text().replace("example.org/k", "github.com/OWNER/k"))
+    main(["export", private, "-o", str(tmp_path / "another.zip")])
+    assert "attach it to your issue." in capsys.readouterr().out
+
+
+def test_an_export_says_in_which_file_it_lies_and_lists_there_what_was_left_out(private, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    main(["export", private])
+
+    written = tmp_path / f"kerneldoctor-{private}.zip"
+    text = capsys.readouterr().out
+    assert text.startswith(f"Wrote {written} with the recording")
+    assert "`left-out.txt` in that file lists them" in text
+    with zipfile.ZipFile(written) as archive:
+        fields = archive.read(f"{private}/left-out.txt").decode().splitlines()
+    assert {"cell_start.source", "output.text", "namespace.objects"} <= set(fields)
+    assert f"{len(fields)} fields of what was recorded" in text
+
+
+def test_an_export_with_code_leaves_nothing_out(private, tmp_path):
+    main(["export", private, "--with-code", "-o", str(tmp_path / "all.zip")])
+
+    with zipfile.ZipFile(tmp_path / "all.zip") as archive:
+        assert f"{private}/left-out.txt" not in archive.namelist()
+
 
 def test_frames_of_cells_are_named_as_the_user_knows_them(data_root, capsys):
     source = "def f():\n    pass\nf()"
