@@ -68,6 +68,8 @@ def report(options: Namespace) -> None:
         output.say_json(choice.doc)
     else:
         doc = {**choice.doc, **_with_all_fixes(choice.doc)} if options.all else choice.doc
+        if options.if_died:  # who runs the notebook shares this stream, and its line may not be over: a progress bar
+            output.say("")
         output.say(_rendered(choice._replace(doc=doc), options.format, details=options.details))
 
 

@@ -52,3 +52,14 @@ def test_an_orderly_end_is_not_reported(tmp_path: Path, monkeypatch, capsys) -> 
     assert capsys.readouterr().out == ""
     assert main(["report", death, "--if-died"]) == 0
     assert "SIGSEGV" in capsys.readouterr().out
+
+
+def test_it_begins_on_a_line_of_its_own(tmp_path: Path, monkeypatch, capsys) -> None:
+    """The progress bar of papermill leaves its line open."""
+    monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path))
+    death = write_recording(2)
+
+    assert main(["report", death, "--if-died"]) == 0
+    assert capsys.readouterr().out.startswith("\nNative code crashed")
+    assert main(["report", death]) == 0
+    assert capsys.readouterr().out.startswith("Native code crashed")
