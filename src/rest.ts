@@ -261,6 +261,8 @@ export interface IReport {
   more_fixes: IFix[];
   /** Why no fixes were looked for. */
   fixes_left_out: string | null;
+  /** Code that frees memory where a kernel lives with hardly any left. */
+  free_first: string | null;
   /** Oldest first. */
   incidents: IIncident[];
   timeline: ITimeline | null;

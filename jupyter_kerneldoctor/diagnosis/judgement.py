@@ -20,7 +20,7 @@ from .family import Family
 from .incidents import first_of_a_shortage, survived
 from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostMortem, State, Statement, Survived, iso
 from .ranking import rank
-from .texts.allocation_site import statement_to_blame
+from .texts.allocation_site import free_first, statement_to_blame
 from .texts.memory_story import story
 from .texts.timeline import timeline
 
@@ -93,6 +93,7 @@ def diagnose(recording: Recording) -> PostMortem:
         more_fixes=fixes[MOST_SHOWN:],
         fixes_left_out=left_out,
         incidents=tuple(one for one, _ in found),
+        free_first=free_first(told) if state == "survived" else None,
     )
 
 

@@ -16,6 +16,9 @@ _HOW_TO_RECORD = {
 }
 
 _STILL_THERE = "The kernel is still running, and your variables are still there."
+_FREE_FIRST = (
+    "The kernel is still running, with hardly any memory left: free it first: `{}`. What it held is gone then."
+)
 
 _OF_CODE = ("memory", "native-crash", "gpu", "limit", "own-end")
 """The families of causes after which the same cells would end the same way again."""
@@ -25,7 +28,8 @@ def next_steps(doc: Document) -> list[str]:
     """Return what to do now: sentences with commands in backticks."""
     match doc["state"]:
         case "survived":
-            return [_STILL_THERE, _explanation(doc)]
+            free = doc.get("free_first")
+            return [_FREE_FIRST.format(one_line(free)) if free else _STILL_THERE, _explanation(doc)]
         case "stuck":
             how = "Interrupt the kernel (■, or Kernel > Interrupt)" if doc.get("kernel_id") else "Press Ctrl-C"
             return [f"{how}: your variables stay. If it does not react, restart it.", _explanation(doc)]

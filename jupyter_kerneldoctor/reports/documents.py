@@ -173,6 +173,8 @@ class Report(TypedDict):
     more_fixes: list[Fix]
     fixes_left_out: str | None
     """Why no fixes were looked for."""
+    free_first: str | None
+    """Code that frees memory where a kernel lives with hardly any left."""
     incidents: list[Incident]
     """Oldest first."""
     timeline: Timeline | None

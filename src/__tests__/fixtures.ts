@@ -57,6 +57,7 @@ export function report(change: Partial<IReport> = {}): IReport {
     grown: [],
     more_fixes: [],
     fixes_left_out: null,
+    free_first: null,
     incidents: [],
     end: {
       kind: 'signal',

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from jupyter_kerneldoctor.recording.events import Held, NamedObject
+from jupyter_kerneldoctor.recording.events import Held, NamedObject, Namespace
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..postmortem import Grown
 from ..units import cell_name
@@ -31,6 +32,9 @@ def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
     if not any(look.objects for look in looks[whole:]):
         whole = _last_with_objects(looks, memory)
     newest = {_key(one): one for look in looks[whole:] for one in look.objects}
+    for one in () if (last := look_at_its_end(recording, cell)) is None else last.objects:
+        if not one.hidden and ((seen := newest.get(_key(one))) is None or _tells_more(one, seen)):
+            newest[_key(one)] = one
     earlier = [look.objects for look in recording.namespaces if look.mono_s <= cell.started_mono_s]
     before = {one.name: one for objects in earlier[-1:] for one in objects}
     made = [_since(one, before, memory) for one in newest.values() if is_in_memory(one)]
@@ -39,6 +43,16 @@ def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
     ]
     found.sort(key=lambda one: (_keeps_graphs(one), one.grew_bytes or 0, one.bytes), reverse=True)
     return tuple(_grown(one, names) for one in found[:_MOST])
+
+
+def look_at_its_end(recording: Recording, cell: Cell) -> Namespace | None:
+    """Return the look at the variables right after a cell that raised; None without one."""
+    looks = (one for one in recording.namespaces if one.cell_seq == cell.seq is not None and cell.error is not None)
+    return next(looks, None)
+
+
+def _tells_more(later: NamedObject, seen: NamedObject) -> bool:
+    return later.type == seen.type and later.bytes > seen.bytes and not (seen.with_graph or seen.unmeasured)
 
 
 def _key(one: NamedObject) -> tuple[str | None, ...]:

@@ -14,7 +14,7 @@ from ..code.notebook import Notebook
 from ..code.stores import Store
 from ..postmortem import Grown, Statement
 from .frame_names import FrameNames
-from .grown_objects import CONTAINERS, grown_objects, largest_objects
+from .grown_objects import CONTAINERS, grown_objects, largest_objects, look_at_its_end
 from .memory import Memory
 from .memory_shape import Shape
 from .peaks import Peaks, peaks
@@ -198,7 +198,10 @@ class Growth:
     @cached_property
     def _looked_bytes(self) -> int:
         """How much memory had grown when the last look into the cell was taken; 0 where that is not known."""
-        before, last_s = self.memory.before_bytes, max((one.mono_s for one in self._looks), default=0.0)
+        cell, before = self.memory.cell, self.memory.before_bytes
+        last = None if cell is None else look_at_its_end(self.memory.recording, cell)
+        looked_s = [*(one.mono_s for one in self._looks), 0.0 if last is None else last.mono_s]
+        last_s = max(looked_s)
         until = [one.rss_bytes for one in self.memory.samples if one.rss_bytes and one.mono_s <= last_s]
         return max(0, until[-1] - before) if until and before is not None else 0
 

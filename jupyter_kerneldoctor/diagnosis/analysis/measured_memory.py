@@ -33,10 +33,12 @@ class MeasuredMemory:
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
-        """The samples from the start of the cell on."""
-        samples = self.recording.samples
-        last = len(samples) if self.full_mono_s is None else bisect_right(samples, self.full_mono_s, key=_moment)
-        return samples[0 if self.cell is None else bisect_left(samples, self.cell.started_mono_s, key=_moment) : last]
+        """The samples from the start of the cell on: to its end, so that what is known of it stays as it was then."""
+        samples, cell = self.recording.samples, self.cell
+        known = (self.full_mono_s, None if cell is None else cell.ended_mono_s)
+        until = min((one for one in known if one is not None), default=None)
+        last = len(samples) if until is None else bisect_right(samples, until, key=_moment)
+        return samples[0 if cell is None else bisect_left(samples, cell.started_mono_s, key=_moment) : last]
 
     @cached_property
     def last(self) -> Sample | None:

@@ -12,11 +12,11 @@ from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Inc
 from ..conflicts import by_words
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..texts import evidence, exclusions
-from ..texts.allocation_site import refused_where, taken_where
+from ..texts.allocation_site import filled_limit, held_most, refused_where, taken_where
 
 _MUCH_LESS = 0.5
 _SMALL = 0.1
-"""A request for less than this share of a limit that is used up is only the last of many."""
+"""An object that holds less than this share of what grew is not named."""
 _A_LOT_BYTES = 1 << 20
 """A request for less than this fails only where everything is used up: its size tells nothing."""
 _LAST_ERROR = re.compile(r"^object type name: MemoryError$|^MemoryError:?\s*\Z", re.MULTILINE)
@@ -100,7 +100,7 @@ class AllocationRefused(Cause):
         return self.finding(
             death,
             _by_reasons(reasons) if incident.error else Certainty.STRONG,
-            _filled_up(death, asked, reasons) or _headline(asked, reasons, refused_where(death), sure=True),
+            _filled_up(death, asked) or _headline(asked, reasons, refused_where(death), sure=True),
             (*_raised(death, incident), *_asked(asked, reasons), *_limits(death, reasons)),
             summary="Memory was refused",
         )
@@ -220,18 +220,15 @@ def _limits(death: Death, reasons: tuple[Refusal, ...]) -> Iterator[Evidence]:
         yield Evidence(text, resident_bytes, "bytes", "samples")
 
 
-def _filled_up(death: Death, asked: int | None, reasons: tuple[Refusal, ...]) -> str | None:
+def _filled_up(death: Death, asked: int | None) -> str | None:
     """Tell of memory that was full before; None where the request itself was large, or no limit was used up."""
-    if asked is None or not reasons or reasons[0].used_bytes is None:
+    limit = filled_limit(death)
+    held, share = held_most(death)
+    if limit is None or (asked is None and share < _MUCH_LESS):
         return None
-    limit_bytes = reasons[0].limit_bytes
-    if asked >= _SMALL * limit_bytes or reasons[0].used_bytes < NEAR * limit_bytes:
-        return None
-    held = max(death.growth.objects, key=death.growth.held_share, default=None)
-    share = 0.0 if held is None else death.growth.held_share(held)
     by = "the notebook" if held is None or share < _SMALL else quote(held.name)
     by += " and more had filled" if _SMALL <= share < _MUCH_LESS else " had filled"
-    return f"Memory was refused {refused_where(death)}: {by} this process's limit of {size(limit_bytes)}."
+    return f"Memory was refused {refused_where(death)}: {by} this process's limit of {size(limit.limit_bytes)}."
 
 
 def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, sure: bool) -> str:

@@ -126,6 +126,8 @@ class PostMortem:
     """A sentence on why no fixes were looked for; None where they were."""
     incidents: tuple[Survived, ...] = ()
     """What it survived, oldest first."""
+    free_first: str | None = None
+    """Code that frees memory where a kernel lives with hardly any left: "history.clear()"."""
 
     @property
     def cause(self) -> CauseFinding:

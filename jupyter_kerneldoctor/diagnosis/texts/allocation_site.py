@@ -1,19 +1,24 @@
 """Where memory was being taken when there was no more: a line that only sleeps took none."""
 
+import re
 from collections.abc import Iterator
 
+from ..analysis.grown_objects import CONTAINERS
+from ..analysis.growth import MOST
 from ..analysis.guilty_statement import guilty_statement
-from ..analysis.memory_refusals import NEAR
+from ..analysis.memory_refusals import NEAR, Refusal, refusals
 from ..analysis.statements import statement_name
 from ..code.values import Made
 from ..death import Death
 from ..frameworks.plain_layers import call_of_network
-from ..postmortem import Evidence, Statement
+from ..postmortem import Evidence, Grown, Statement
 from ..units import cell_name, quote, size
 
 WORTH_TELLING_BYTES = 100 << 20
 
+_NAME = re.compile(r"(?!self\.)[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _SMALL = 0.1
+"""A request for less than this share of a limit that is used up is only the last of many."""
 _MINOR = 0.25
 """A kernel that held less than such a share of what is allowed, its children included, did not use it up."""
 
@@ -42,10 +47,44 @@ def refused_where(death: Death) -> str:
 
 
 def statement_to_blame(death: Death, last: Statement | None) -> Statement | None:
-    """Return the statement to name, given the `last` one that was seen: for a network's layers the call of it."""
+    """Return the statement to name, given the `last` one that was seen: for a network's layers the call of it.
+
+    An error was raised by the last one, unless a container had filled the limit before: then what keeps is to blame.
+    """
     error = death.incident is not None and death.incident.error
-    found = last if error else guilty_statement(death.growth, last)
+    container = death.growth.container if error and filled_limit(death) is not None else None
+    is_full_of_it = container is not None and death.growth.held_share(container) >= MOST
+    found = guilty_statement(death.growth, last) if is_full_of_it or not error else last
     return found and (death.find(lambda code: call_of_network(code, found)) or found)
+
+
+def filled_limit(death: Death) -> Refusal | None:
+    """Return the limit of the process that was full when a small request was refused."""
+    incident, ram_bytes = death.incident, death.recording.kernel.ram_bytes
+    if incident is None or incident.kind != "memory-error":
+        return None
+    limit = next(iter(refusals(death.environment, ram_bytes, incident.asked_bytes, refused=True)), None)
+    if limit is None or limit.used_bytes is None or limit.used_bytes < NEAR * limit.limit_bytes:
+        return None
+    return limit if incident.asked_bytes is None or incident.asked_bytes < _SMALL * limit.limit_bytes else None
+
+
+def held_most(death: Death) -> tuple[Grown | None, float]:
+    """Return the object that holds most of what grew, and how large a part that is."""
+    held = max(death.growth.objects, key=death.growth.held_share, default=None)
+    return held, 0.0 if held is None else min(1.0, death.growth.held_share(held))
+
+
+def free_first(death: Death) -> str | None:
+    """Return the code that frees memory in a kernel that has hardly any left: "history.clear()"; None if it may not."""
+    held, share = held_most(death) if filled_limit(death) is not None else (None, 0.0)
+    if held is None or share < MOST or f"{held.where}".startswith("local of") or not _NAME.fullmatch(held.name):
+        return None
+    looks = death.recording.namespaces
+    now = next((one.bytes for one in looks[-1].objects if one.name == held.name), 0) if looks else 0
+    if now < MOST * (held.bytes or 0):
+        return None  # it is freed already, or nobody knows
+    return f"{held.name}.clear()" if held.type in CONTAINERS else f"del {held.name}"
 
 
 def allocating_line(death: Death) -> int | None:

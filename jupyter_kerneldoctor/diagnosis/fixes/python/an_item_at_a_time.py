@@ -50,10 +50,10 @@ _COMMON = (
     "{keys} = {{key: i for i, key in enumerate(common, 1)}}"
 )
 _KEPT = (
-    "{store}  # in place of {value} what you need of it: a number, a text, a copy of the part\n"
+    "{store}  # less: what you need of {value}: a number, a text, a copy of the part\n"
     "{owner}.clear()  # or this before: only the newest is kept\n\n"
     "with open('kept.txt', 'a') as file:  # or write to a file, and keep none\n"
-    "    print(..., file=file)  # what you need of it later, as text"
+    "    print(less, file=file)  # as text"
 )
 
 
@@ -111,12 +111,12 @@ class AnItemAtATime(Fix):
             "of = {k: one for k, one in df.groupby('k')}",
             says=("for k, one in df.groupby('k'):", "df.groupby('k').agg("),
         ),
-        Case("for s in steps:\n    df = s(df)\n    kept[s] = df", line=2, grew=_GREW, says=("kept[s] = ...",)),
+        Case("for s in steps:\n    df = s(df)\n    kept[s] = df", line=2, grew=_GREW, says=("kept[s] = less",)),
         Case(
             "for k, x in rounds:\n    kept[k].append({'x': x,\n        'y': f(x)})",
             line=2,
             grew=_GREW,
-            says=("kept[k].clear()", "in place of {'x': x, 'y': f(x)} what you need", "print(..., file=file)"),
+            says=("kept[k].clear()", "less: what you need of {'x': x, 'y': f(x)}", "print(less, file=file)"),
         ),
     ]
     SILENT = [
@@ -255,12 +255,12 @@ def _is_masked(store: Store) -> bool:
 
 
 def _put_less(store: Store) -> str:
-    """Return the statement with less put in: `kept[step] = ...`, `rows.append(...)`."""
+    """Return the statement with less put in: `kept[step] = less`, `rows.append(less)`."""
     match store.statement:
         case ast.Assign(targets=[target, *_]):
-            return f"{store.scope.segment(target)} = ..."
+            return f"{store.scope.segment(target)} = less"
         case ast.Expr(value=ast.Call(func=ast.Attribute() as method)):
-            return f"{store.scope.segment(method)}(...)"
+            return f"{store.scope.segment(method)}(less)"
     return "less = ..."
 
 
