@@ -104,8 +104,7 @@ def _after(error: CauseFinding, end: CauseFinding) -> CauseFinding:
         headline = f"{error.headline} It has not answered since: showing the error needs memory, too."
         return replace(error, headline=headline, evidence=evidence)
     if end.family == Family.ORDINARY_END:
-        ended = end.headline.replace(", as requested.", " later, as requested.")
-        return replace(end, headline=f"{error.headline} {ended}", evidence=evidence)
+        return replace(end, headline=error.headline, evidence=evidence)  # `Ending.summary` tells of the end
     told = f"{error.headline} Then it was ended from outside: a restart by hand does that, or what runs the notebook."
     return replace(end, headline=told, evidence=evidence, usual_reasons=(), line=error.line)
 
@@ -237,7 +236,7 @@ def _end(death: Death, cause: CauseFinding, latest: tuple[Survived, Death] | Non
     if latest is not None:
         incident = latest[0].incident
         what = "Stuck" if incident.kind.startswith("stuck") else incident.error.rpartition(".")[2] or "An error"
-        ended = {"shutdown": "shut down as asked", "restart": "restarted as asked"}.get(death.ending.kind)
+        ended = {"shutdown": "shut down", "restart": "restarted"}.get(death.ending.kind)
         return replace(death.ending, summary=f"{what}, then {ended or f'ended from outside ({death.signal})'}")
     return replace(death.ending, summary=cause.summary) if cause.summary else death.ending
 

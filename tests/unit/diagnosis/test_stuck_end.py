@@ -33,7 +33,7 @@ def test_a_hang_that_a_runner_put_an_end_to_is_told_as_survived():
 
     (survived,) = answer.incidents
     assert (answer.cause.id, answer.died, answer.end.kind) == ("ordinary-end", False, "shutdown")
-    assert answer.end.summary == "Stuck, then shut down as asked"
+    assert answer.end.summary == "Stuck, then shut down"
     assert survived.finding.id == "hang"
     assert (
         survived.finding.headline
@@ -107,7 +107,7 @@ def test_a_hang_that_somebody_interrupted_is_told_with_its_fixes_while_the_kerne
     assert answer.fixes
 
 
-@pytest.mark.parametrize("summary", ["Stuck, then shut down as asked", "Stuck, then ended from outside (SIGKILL)"])
+@pytest.mark.parametrize("summary", ["Stuck, then shut down", "Stuck, then ended from outside (SIGKILL)"])
 def test_a_hang_that_somebody_interrupted_is_what_is_told_of_a_kernel_that_was_then_ended(summary):
     recorded = interrupted(ended(stuck()), stuck().stuck[-1].since_mono_s + 35)
     if "outside" in summary:
