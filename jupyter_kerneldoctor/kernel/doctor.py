@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,7 @@ class Doctor:
             joined = join()
             self.directory = joined.directory if joined else layout.create(layout.new_id(os.getpid()))
             crash_memory = crash_file.write_to(self.directory, in_memory=self._is_remote)
-            settings = KernelDoctor(parent=self._shell)
+            settings = self._settings()
             fields = {**start_fields(self._loaded_by), "cgroup": control_groups()}
             if settings.stacks:
                 fields["runtime"] = stack_access.runtime()
@@ -125,6 +126,15 @@ class Doctor:
                 f"KernelDoctor cannot record{place}: {error}. Your kernel is not affected. "
                 f"Set {layout.ROOT_VARIABLE} to a directory you can write to, then `%kerneldoctor on`."
             )
+
+    def _settings(self) -> KernelDoctor:
+        """Return the settings, and say in a line which there are none of: what is misspelled would do nothing."""
+        with warnings.catch_warnings(record=True) as unknown:
+            warnings.simplefilter("always")
+            settings = KernelDoctor(parent=self._shell)
+        if unknown:
+            self._say(" ".join(" ".join(str(one.message).split()) for one in unknown))
+        return settings
 
     def _start_threads(self, settings: KernelDoctor, link: Link, hooks: CellHooks) -> None:
         if settings.namespace:
@@ -180,15 +190,18 @@ class Doctor:
         )
 
     def _give_up(self, problem: str) -> None:
-        """Print the problem in the cell that runs, or in the first cell: at a kernel's start nobody would see it."""
         self.problem = problem
+        self._say(problem)
+
+    def _say(self, words: str) -> None:
+        """Print a line in the cell that runs, or in the first cell: at a kernel's start nobody would see it."""
         if self._user_sees_output():
-            print(problem, file=sys.stderr)  # noqa: T201 - the one line that the user gets
+            print(words, file=sys.stderr)  # noqa: T201 - the one line that the user gets
             return
 
         def say_once(_: object) -> None:
             self._shell.events.unregister("pre_run_cell", say_once)
-            print(problem, file=sys.stderr)  # noqa: T201
+            print(words, file=sys.stderr)  # noqa: T201
 
         self._shell.events.register("pre_run_cell", say_once)
 

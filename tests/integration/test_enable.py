@@ -65,3 +65,18 @@ def test_after_disable_they_are_not(environment, tmp_path):
     kerneldoctor(environment, "disable")
 
     assert start_and_stop_a_kernel(environment, tmp_path)[1] == []
+
+
+@pytest.mark.parametrize("at_start", [True, False])
+def test_a_setting_that_there_is_not_is_said_in_a_line(start_kernel, tmp_path, at_start):
+    lines = ["c = get_config()", "c.KernelDoctor.exact_peek = False", "c.KernelDoctor.stacks = False"]
+    lines += ["c.InteractiveShellApp.extra_extensions = ['kerneldoctor']"] if at_start else []
+    profile = tmp_path / "ipython" / "profile_default"
+    profile.mkdir(parents=True)
+    (profile / "ipython_kernel_config.py").write_text("\n".join(lines))
+    kernel = start_kernel()
+
+    said = (kernel.run("1 + 1") if at_start else kernel.load()).stderr
+
+    assert said == "Config option `exact_peek` not recognized by `KernelDoctor`. Did you mean `exact_peak`?\n"
+    assert kernel.run("1 + 1").stderr == ""
