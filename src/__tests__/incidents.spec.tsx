@@ -44,6 +44,12 @@ it('says how sure it is of the error before a shutdown, and tells that once', as
   expect(text()).not.toContain('Survived before');
 });
 
+it('says what to free first in a kernel that has hardly any memory left', async () => {
+  const full = { ...survivor([incident()]), free_first: 'history.clear()' };
+  await show({ report: report(full) });
+  expect(text()).toContain('free it first: history.clear()');
+});
+
 it('shows the place and the fix of an error before a shutdown', async () => {
   const error = incident({ headline: 'Memory was refused.' });
   const headline = 'The kernel was shut down. Earlier: Memory was refused.';

@@ -58,6 +58,16 @@ export function PostMortem({ report }: IProps): JSX.Element {
           above={report.cell}
         />
       )}
+      {report.free_first && (
+        <p>
+          <Prose
+            text={trans.__(
+              'The kernel has hardly any memory left: free it first: `%1`. What it held is gone then.',
+              report.free_first
+            )}
+          />
+        </p>
+      )}
       {(report.fixes.length > 0 || report.fixes_left_out) && (
         <Section title={trans.__('What to change')}>
           {report.fixes_left_out}
