@@ -236,7 +236,7 @@ def _end(death: Death, cause: CauseFinding, latest: tuple[Survived, Death] | Non
     if latest is not None:
         incident = latest[0].incident
         what = "Stuck" if incident.kind.startswith("stuck") else incident.error.rpartition(".")[2] or "An error"
-        ended = {"shutdown": "shut down", "restart": "restarted"}.get(death.ending.kind)
+        ended = {"shutdown": "shut down", "restart": "restarted", "running": "no answer"}.get(death.ending.kind)
         return replace(death.ending, summary=f"{what}, then {ended or f'ended from outside ({death.signal})'}")
     return replace(death.ending, summary=cause.summary) if cause.summary else death.ending
 

@@ -102,6 +102,7 @@ def test_a_kernel_that_is_mute_after_its_memory_was_refused_is_told_as_that():
 
     assert (answer.cause.id, answer.state) == ("allocation-refused", "stuck")
     assert answer.cause.headline.endswith("It has not answered since: showing the error needs memory, too.")
+    assert answer.end.summary == "MemoryError, then no answer"
     assert after.cause.headline.startswith(answer.cause.headline.partition(" It has not")[0])
 
 
