@@ -8,8 +8,8 @@ from ..case import Case
 from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
-from .conditions import half_bytes, in_a_file, is_gathered, is_method_of, not_seen
-from .way import LesserWay
+from .conditions import half_bytes, in_a_file, is_method_of
+from .way import LesserWay, names
 
 _UFUNCS = (
     *("exp", "log", "log1p", "expm1", "sqrt", "square", "abs", "absolute", "sin", "cos", "tan", "tanh", "floor"),
@@ -41,9 +41,17 @@ def _draws_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
         match drawn:
             case ast.Tuple(elts=[first, _, *_]) if of_numpy and not isinstance(first, ast.Starred):
                 text, segment = call.text, call.scope.segment
-                one = segment(drawn).replace(segment(first), "1000", 1)
+                one = segment(drawn).replace(segment(first), f"min(1000, {segment(first)} - start)", 1)
                 return {"rows": segment(first), "draw": " ".join(text.replace(segment(drawn), one, 1).split())}
     return False
+
+
+def _of_columns(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Give which percentiles are asked for; nothing for a median."""
+    if call.name.endswith("median"):
+        return {"q": ""}
+    asked = call.argument("q", 1)
+    return False if asked is None else {"q": f", {call.scope.segment(asked)}"}
 
 
 def _of_a_table(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -55,18 +63,25 @@ def _of_a_table(call: Call, death: Death) -> bool | Mapping[str, str]:
         return False
     text = call.scope.segment(first)
     if call.name in ("numpy.eye", "numpy.identity"):
-        text = f"({text}, {text})"
-    elif not (isinstance(first, ast.Tuple) and len(first.elts) == 2):
+        return {"sparse": f"identity({text}, dtype='float32', format='csr')", "in_a_file": ""}
+    if not (isinstance(first, ast.Tuple) and len(first.elts) == 2):
         return False
-    return {"shape": text, "in_a_file": in_a_file(call, text, death)}
+    return {"sparse": f"lil_array({text}, dtype='float32')", "in_a_file": in_a_file(call, text, death)}
 
 
-def _may_be_halved(call: Call, death: Death) -> bool:
+def _may_be_halved(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether an array is made without a type, and half of it may fit into the machine."""
     is_typed = call.argument("dtype", _DTYPE_AT.get(call.name.rpartition(".")[2], 1)) is not None
     half, ram = half_bytes(call, death), death.recording.kernel.ram_bytes
     fits = half is None or ram is None or half <= ram
-    return bool(call.node.args) and not is_typed and fits
+    if not call.node.args or is_typed or not fits:
+        return False
+    written = [call.scope.segment(one) for one in call.node.args]
+    written += [f"{one.arg}={call.scope.segment(one.value)}" for one in call.node.keywords if one.arg]
+    return {
+        "again": " ".join(", ".join(written).split()),
+        "shape": "shape" if call.name == "numpy.linspace" else call.scope.segment(call.node.args[0]),
+    }
 
 
 def _repeats_a_whole(call: Call, _death: Death) -> bool:
@@ -92,6 +107,16 @@ def _is_last_use(call: Call) -> bool:
     return not call.scope.loops_around(call.node) and all(one.id != name for one in below)
 
 
+def _sorts(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Give how an array is sorted in its own place: not where its order is asked for."""
+    if not isinstance(call.argument("a", 0), ast.Name) or not _is_last_use(call):
+        return False
+    if call.name == "numpy.argsort":
+        return {"in_place": "", "partition": "argpartition"}
+    line = f"{names(call)['of0']}.sort()  # in place: no copy, the old order is gone\n\n"
+    return {"in_place": line, "partition": "partition"}
+
+
 def _has_a_name(call: Call) -> bool:
     """Whether a method is called on a variable, which can be given anew."""
     return isinstance(getattr(call.node.func, "value", None), ast.Name | ast.Attribute)
@@ -108,31 +133,16 @@ def _without_a_copy(call: Call) -> Mapping[str, str]:
 
 WAYS = (
     LesserWay(
-        ("numpy.fromfile",),
-        "Leave the numbers in their file: np.memmap",
-        "reads the whole file.",
-        "{to} = np.memmap({a0}, dtype='float32', mode='r')  # with your dtype and shape; nothing is read yet\n"
-        "for at in range(0, len({to}), 1_000_000):\n    part = {to}[at : at + 1_000_000]",
-        fits=not_seen("count", 2),
-    ),
-    LesserWay(
         tuple(f"numpy.{name}" for name in ("zeros", "empty", "eye", "identity")),
         "Keep only what is not zero, or the array in a file",
         "makes room for every number, also for those that stay as they are.",
-        "from scipy import sparse\n\n{to} = sparse.lil_array({shape}, dtype='float32')  # only what is not zero\n\n"
-        "{in_a_file}",
+        "from scipy import sparse\n\n{to} = sparse.{sparse}  # only what is not zero\n\n{in_a_file}",
         Case(
             "import numpy as np",
             "S = np.zeros((60_000, 60_000))",
             says=("sparse.lil_array((60_000, 60_000)", "# or in a file of 13.4 GiB: float32 takes half of float64"),
         ),
         _of_a_table,
-    ),
-    LesserWay(
-        ("numpy.histogramdd", "numpy.histogram2d"),
-        "Count only the bins that occur, or take fewer bins",
-        "makes a number for each combination of bins, nearly all of them zero.",
-        "found, counts = np.unique(np.floor(points / width), axis=0, return_counts=True)  # width of a bin",
     ),
     LesserWay(
         ("numpy.median", "numpy.nanmedian"),
@@ -149,7 +159,9 @@ WAYS = (
         "Take it of a sample, or of some columns at a time",
         "copies all numbers to sort them.",
         "sample = {of0}[::10]  # every tenth is enough for most\n\n# or exactly, some columns at a time, along axis 0\n"
-        "parts = [{function}({of0}[:, at : at + 100], axis=0) for at in range(0, {of0}.shape[1], 100)]",
+        "parts = [{function}({of0}[:, at : at + 100]{q}, axis=0) for at in range(0, {of0}.shape[1], 100)]",
+        Case("import numpy as np", "p = np.percentile(X, [5, 95], axis=0)", says=("at + 100], [5, 95], axis=0)",)),
+        _of_columns,
     ),
     LesserWay(
         ("numpy.tile", "numpy.repeat"),
@@ -168,19 +180,9 @@ WAYS = (
         Case(
             "import numpy as np\nrng = np.random.default_rng(1)",
             "paths = rng.normal(0, 1, size=(n_paths, 252)).cumsum(axis=1)",
-            says=("range(0, n_paths, 1000)", "rng.normal(0, 1, size=(1000, 252))"),
+            says=("range(0, n_paths, 1000)", "rng.normal(0, 1, size=(min(1000, n_paths - start), 252))"),
         ),
         _draws_rows,
-    ),
-    LesserWay(
-        ("numpy.roll",),
-        "Take the windows as a view: sliding_window_view",
-        "makes a copy of the whole for each shift.",
-        "from numpy.lib.stride_tricks import sliding_window_view\n\n"
-        "windows = sliding_window_view({a0}, 100)  # a view: nothing is copied\n"
-        "for at in range(0, len(windows), 1000):\n    part = windows[at : at + 1000].mean(axis=1)",
-        Case("import numpy as np", "X = np.column_stack([np.roll(x, k) for k in ks])"),
-        is_gathered,
     ),
     LesserWay(
         ("numpy.dot", "numpy.matmul", "numpy.inner"),
@@ -207,12 +209,6 @@ WAYS = (
         Case("import numpy as np\nx = np.ones(9)", "numbers = x.tolist()"),
         is_method_of("numpy", "pandas"),
     ),
-    LesserWay(
-        ("numpy.bincount",),
-        "Count only the numbers that occur: np.unique",
-        "makes room for every number up to the largest.",
-        "values, counts = np.unique({a0}, return_counts=True)",
-    ),
 )
 
 GENERAL = (
@@ -220,10 +216,9 @@ GENERAL = (
         ("numpy.sort", "numpy.argsort"),
         "Sort it where it is, or ask for the largest only",
         "makes a sorted copy, or eight bytes for each number.",
-        "{of0}.sort()  # in place: no copy, the old order is gone\n\n"
-        "top = np.partition({a0}, -10)[-10:]  # the largest ten",
+        "{in_place}top = np.{partition}({a0}, -10)[-10:]  # the largest ten, in no order",
         Case("import numpy as np", "s = np.sort(x)"),
-        lambda call, _death: isinstance(call.argument("a", 0), ast.Name) and _is_last_use(call),
+        _sorts,
     ),
     LesserWay(
         ("numpy.argwhere", "numpy.nonzero", "numpy.where", "numpy.flatnonzero"),
@@ -233,13 +228,6 @@ GENERAL = (
         "for row, part in enumerate(mask):\n    found = np.flatnonzero(part)",
         Case("import numpy as np", "at = np.argwhere(D < 1)"),
         lambda call, _death: len(call.node.args) == 1,
-    ),
-    LesserWay(
-        tuple(f"numpy.{name}" for name in ("array", "asarray", "stack", "vstack", "hstack", "dstack", "concatenate")),
-        "Fill one array as the items come: no list beside it",
-        "copies all that it is given, which stays beside the result.",
-        "{to} = np.empty((n, *first.shape), first.dtype)  # n: how many there will be; all like the first\n"
-        "for i, item in enumerate(items):\n    {to}[i] = item  # in place of a list that is put together",
     ),
     LesserWay(
         tuple(f"numpy.{name}" for name in _UFUNCS),
@@ -266,7 +254,7 @@ GENERAL = (
         (".toarray", ".todense"),
         "Keep the matrix sparse",
         "makes a number of every zero.",
-        "M = {owner}  # sparse: sums, products, rows and most models of scikit-learn take it\n"
+        "M = {owner}.tocsr()  # sparse: sums, products, rows and most models of scikit-learn take it\n"
         "for at in range(0, M.shape[0], 1000):  # where it has to be dense: some rows at a time\n"
         "    part = M[at : at + 1000].toarray()",
         Case("from scipy import sparse", "D = similar(A).toarray()"),
@@ -275,9 +263,9 @@ GENERAL = (
         tuple(f"numpy.{name}" for name in ("ones", "full", "zeros", "empty", "linspace")),
         "Make it float32, or keep it in a file",
         "makes numbers of eight bytes where no dtype is given.",
-        "{to} = {function}({a0}, ..., dtype='float32')  # half of it; int8 or bool for small numbers and marks\n\n"
-        "{to} = np.memmap('scratch.dat', 'float32', 'w+', shape=shape)  # or in a file: filled some rows at a time",
-        Case("import numpy as np", "w = np.ones((rows, 1000))"),
+        "{to} = {function}({again}, dtype='float32')  # half of it; int8 or bool for small numbers and marks\n\n"
+        "{to} = np.memmap('scratch.dat', 'float32', 'w+', shape={shape})  # or in a file, which begins with zeros",
+        Case("import numpy as np", "w = np.full((rows, 1000), 7)", says=("np.full((rows, 1000), 7, dtype=",)),
         _may_be_halved,
         silent=(
             "w = np.ones((300_000, 300_000))",  # half of it fits no machine like this one

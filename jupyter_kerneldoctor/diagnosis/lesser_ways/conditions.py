@@ -76,6 +76,22 @@ def made(package: str, *makers: str, told: Test | None = None, parts: bool = Fal
     return test
 
 
+def maker(package: str, *makers: str, told: Test | None = None) -> Test:
+    """Return a test that names which of these made what a method is called on."""
+
+    def test(call: Call, death: Death) -> bool | Mapping[str, str]:
+        fits = (name for name in makers if made(package, name, told=told, parts=True)(call, death))
+        name = next(fits, None)
+        return False if name is None else {"maker": name}
+
+    return test
+
+
+def to_rows(test: Test) -> Test:
+    """Return the same test; rows do not get the name that a call of `.fit` gives to the model."""
+    return lambda call, death: test(call, death) and ({"to": "Z"} if call.name == ".fit" else True)
+
+
 def of_many_rows(call: Call, death: Death) -> bool:
     """Whether a number for each pair of the rows of what a call is given first may explain the missing memory."""
     value = death.values.of(call.node.args[0], call.scope) if call.node.args else None

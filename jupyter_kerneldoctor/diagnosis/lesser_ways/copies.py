@@ -9,13 +9,19 @@ from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
 from .conditions import given, is_method_of, made_by, where_it_grew, without
-from .way import LesserWay, called_object
+from .way import LesserWay, called_object, names
 
 _PIL = "from PIL import Image\nimport numpy as np\n"
 _AS_FLOATS = (
     *("skimage.transform.resize", "skimage.transform.rescale", "skimage.color.rgb2gray", "skimage.color.rgb2hsv"),
     *("skimage.util.img_as_float", "skimage.util.img_as_float64", "skimage.img_as_float"),
 )
+_WITHOUT_FLOATS = {
+    "resize": "cv2.resize({a0}, (224, 224), interpolation=cv2.INTER_AREA)",
+    "rescale": "cv2.resize({a0}, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)",
+    "rgb2gray": "cv2.cvtColor({a0}, cv2.COLOR_RGB2GRAY)",
+    "rgb2hsv": "cv2.cvtColor({a0}, cv2.COLOR_RGB2HSV_FULL)",
+}
 _LONGEST = 60
 
 
@@ -28,6 +34,14 @@ def _is_kept(call: Call, _death: Death) -> bool:
             case ast.Call(func=ast.Attribute(attr="append")) if call.scope.loops_around(call.node):
                 return any(one is call.node for one in walk(node))
     return False
+
+
+def _as_bytes(call: Call, death: Death) -> bool | Mapping[str, str]:
+    if not _is_kept(call, death):
+        return False
+    result = " ".join(call.text.split())
+    same = _WITHOUT_FLOATS.get(last_name(call.node.func) or "", "{a0}").format(**names(call))
+    return {"result": result if len(result) < _LONGEST else "picture", "same": same}
 
 
 def _is_picture(call: Call, death: Death) -> bool:
@@ -107,15 +121,11 @@ WAYS = (
         _AS_FLOATS,
         "Keep the pictures as bytes: cv2.resize, astype('uint8')",
         "gives numbers of eight bytes, where the picture has one for each.",
-        "small = ({result} * 255).astype('uint8')  # a byte for each value again; from 0 to 1 it was\n"
-        "small = cv2.resize({a0}, (224, 224), interpolation=cv2.INTER_AREA)  # or without floats at all\n"
+        "kept = ({result} * 255).astype('uint8')  # a byte for each value again; from 0 to 1 it was\n"
+        "kept = {same}  # or without floats at all\n"
         "# all of them: one array np.empty((n, 224, 224, 3), 'uint8'), filled one by one",
         Case("from skimage import transform", "small = [transform.resize(one, (224, 224)) for one in pictures]"),
-        lambda call, death: (
-            {"result": " ".join(call.text.split()) if len(call.text) < _LONGEST else "picture"}
-            if _is_kept(call, death)
-            else False
-        ),
+        _as_bytes,
         silent=("small = transform.resize(picture, (224, 224))\nf(big)",),
     ),
     LesserWay(
@@ -125,7 +135,8 @@ WAYS = (
         "im = Image.open(path)  # your file: nothing is read yet\n"
         "im.draft('RGB', (2000, 2000))  # a JPEG is read smaller\n"
         "im.thumbnail((2000, 2000))  # at most so many dots\npart = np.asarray(im)\n\n"
-        "part = np.asarray(Image.open(path).crop((0, 0, 2000, 2000)))  # or a part of it: left, top, right, bottom",
+        "part = np.asarray(Image.open(path).crop((0, 0, 2000, 2000)))  # or a part: left, top, right, bottom\n"
+        "# that unpacks the picture once, not three times; rasterio reads a window of a TIFF alone",
         Case(_PIL + "im = Image.open('map.tif')", "a = np.array(im)"),
         _is_picture,
         silent=("a = np.array(im.resize((9, 9)))\nf(big)",),
@@ -134,7 +145,7 @@ WAYS = (
         (".save",),
         "Write frame after frame: imageio.get_writer, append_data",
         "keeps all frames, to write what differs from one to the next.",
-        "import imageio.v2 as imageio\n\nwith imageio.get_writer('film.mp4', fps=20) as writer:  # or 'film.gif'\n"
+        "import imageio.v2 as imageio\n\nwith imageio.get_writer('film.mp4', fps=20) as writer:  # no GIF\n"
         "    for frame in frames:  # one after the other: make each when it is written\n"
         "        writer.append_data(np.asarray(frame))",
         Case(_PIL, "frames[0].save('a.gif', save_all=True, append_images=frames[1:])"),
@@ -164,11 +175,11 @@ WAYS = (
         silent=("p = extract_patches_2d(img, (9, 9), max_patches=900)\nf(big)",),
     ),
     LesserWay(
-        ("skimage.transform.hough_circle", "skimage.transform.hough_ellipse"),
+        ("skimage.transform.hough_circle",),
         "Look for fewer radii, in a smaller picture",
         "makes a picture of eight bytes a dot for each radius.",
-        "small = {of0}[::2, ::2]  # half as wide and high\n"
-        "found = skimage.transform.hough_circle(small, np.arange(10, 100, 5))  # every fifth radius",
+        "small = {of0}[::2, ::2]  # half as wide and high, and so are the radii\n"
+        "found = {function}(small, np.arange(5, 50, 5))  # of 10 to 100 before, every tenth",
         Case("from skimage.transform import hough_circle", "h = hough_circle(edges, np.arange(10, 500))"),
         lambda call, _death: bool(call.node.args),
     ),
@@ -201,7 +212,8 @@ WAYS = (
         ("mdtraj.load", "mdtraj.load_xtc", "mdtraj.load_dcd"),
         "Read every tenth frame, of the atoms you need: stride, atom_indices, iterload",
         "reads all frames, with twelve bytes for each atom.",
-        "few = md.load({a0}, top=top, stride=10, atom_indices=atoms)  # atoms: top.topology.select('name CA')\n"
+        "import mdtraj as md\n\n"
+        "few = {function}({a0}, top=top, stride=10, atom_indices=atoms)  # atoms: top.topology.select('name CA')\n"
         "for part in md.iterload({a0}, top=top, chunk=100):  # or a hundred frames at a time\n    ...",
         Case("import mdtraj as md", "t = md.load('a.xtc', top='a.pdb')"),
         without("stride", "atom_indices"),
@@ -211,18 +223,18 @@ WAYS = (
         ("mne.time_frequency.tfr_morlet", "mne.time_frequency.tfr_multitaper"),
         "Keep every tenth sample, of a few channels and frequencies: decim, picks, average=True",
         "makes a number of eight bytes for each sample, frequency, channel, and for each epoch without a mean.",
-        "freqs = np.geomspace(4, 40, 12)  # twelve\n"
-        "{to} = {function}({a0}, freqs, n_cycles=freqs / 2, decim=10, picks=['Cz', 'Pz'],  # with your channels\n"
-        "             average=True, return_itc=False)",
+        "few = np.geomspace(4, 40, 12)  # twelve frequencies\n"
+        "less = dict(decim=10, picks=['Cz', 'Pz'], average=True, return_itc=False)  # with your channels\n"
+        "{to} = {function}({a0}, few, n_cycles=few / 2, **less)",
         Case("import mne", "t = mne.time_frequency.tfr_morlet(epochs, freqs, 7)"),
         without("decim"),
     ),
     LesserWay(
-        ("anndata.concat", "anndata.AnnData.concatenate"),
+        ("anndata.concat",),
         "Keep the genes that all of them have, or join them in a file: join='inner', concat_on_disk",
         "makes a column for each gene of any of them with `join='outer'`, full where one of them is.",
         "from anndata.experimental import concat_on_disk\n\n"
-        "{to} = anndata.concat({a0}, join='inner')  # genes that all have\n"
+        "{to} = {function}({a0}, join='inner')  # genes that all have\n"
         "concat_on_disk(paths, 'all.h5ad', join='inner')  # or from file to file; paths: your .h5ad files",
         Case("import anndata as ad", "a = ad.concat(parts, join='outer')"),
         given("outer", "join"),
@@ -263,19 +275,6 @@ WAYS = (
         silent=("df = pd.DataFrame(make(line) for line in open('a.txt'))\nf(big)",),
     ),
     LesserWay(
-        ("builtins.sorted",),
-        "Let the sort program do it: it sorts in pieces, on the disk",
-        "makes a text of each line of the file, and keeps all of them.",
-        "import subprocess\n\n"
-        "subprocess.run(['sort', '-S', '500M', '-o', 'sorted.txt', 'lines.txt'], check=True)  # your file\n"
-        "with open('sorted.txt') as file:\n    for line in file:  # in order, one after the other\n        ...",
-        Case("lines = sorted(open('lines.txt'))"),
-        lambda call, _death: any(
-            isinstance(one, ast.Call) and last_name(one.func) == "open" for one in call.node.args[:1]
-        ),
-        silent=("lines = sorted(names)\nf(big)",),
-    ),
-    LesserWay(
         ("mne.Epochs",),
         "Leave the epochs in the file, of fewer samples and channels: preload=False, decim",
         "copies each epoch as numbers of eight bytes with `preload=True`; those that overlap more than once.",
@@ -290,8 +289,9 @@ WAYS = (
         "Link fewer neighbours, some rows at a time: a smaller radius, n_neighbors=10",
         "keeps two numbers for each neighbour of each row: twice the radius has four times as many, or more.",
         "from sklearn.neighbors import NearestNeighbors\n\nsearch = NearestNeighbors(n_neighbors=10).fit({a0})\n"
-        "for part in np.array_split({a0}, 100):\n"
-        "    near = search.kneighbors(part, return_distance=False).astype('int32')  # ten numbers for each row",
+        "for at in range(0, {of0}.shape[0], 1000):\n"
+        "    near = search.kneighbors({of0}[at : at + 1000], return_distance=False).astype('int32')\n"
+        "    ...  # ten numbers for each row: the first is its own",
         Case("from sklearn.neighbors import radius_neighbors_graph", "G = radius_neighbors_graph(X, 5)"),
         lambda call, _death: bool(call.node.args),
     ),

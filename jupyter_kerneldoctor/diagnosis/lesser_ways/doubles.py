@@ -1,4 +1,4 @@
-"""Arrays that become float64, numbers of eight bytes, by a cast."""
+"""Arrays that are put together of a list, and those that become float64, numbers of eight bytes, by a cast."""
 
 import ast
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from ..code.notebook import Call
 from ..code.trees import walk
 from ..death import Death
 from ..frameworks.numpy import GATHERERS, SIGNS, is_double
-from .conditions import is_method_of
-from .way import LesserWay
+from .conditions import is_method_of, is_written
+from .way import LesserWay, names
 
 _LONGEST = 60  # characters of an expression that is shown
 
@@ -20,7 +20,8 @@ def _is_made_double(call: Call, _death: Death) -> bool | Mapping[str, str]:
         match cast:
             case ast.Call(func=ast.Attribute(attr="astype", value=inner), args=[kind]) if inner is call.node:
                 if is_double(kind) and call.node.args:
-                    return {"items": _one_after_the_other(call), **_scaled(cast, call)}
+                    scaled = _scaled(cast, call)
+                    return {**_filled(call, _one_after_the_other(call), scaled.get("to", "")), **scaled}
     return False
 
 
@@ -57,13 +58,29 @@ def _scaled(cast: ast.expr, call: Call) -> dict[str, str]:
     return {"to": to, "scaled": "".join(steps)} if value is cast else {"scaled": ""}
 
 
+def _filled(call: Call, items: str = "items", to: str = "") -> dict[str, str]:
+    """Return how an array is filled as the items come, along the dimension in which they are put together."""
+    to, axis, how = to or names(call)["to"], call.argument("axis", 1), call.name.rpartition(".")[2]
+    if how not in ("concatenate", "hstack", "vstack", "dstack"):
+        return {"shape": "(n, *first.shape)", "fill": f"for i, item in enumerate({items}):\n    {to}[i] = item"}
+    if how == "dstack":
+        return {"shape": "(*first.shape, n)", "fill": f"for i, item in enumerate({items}):\n    {to}[..., i] = item"}
+    is_side = how == "hstack" or (axis is not None and not is_written(axis, 0))
+    length, where = ("one.shape[-1]", "..., at : at + k") if is_side else ("len(one)", "at : at + k")
+    one = "    one = np.atleast_2d(one)\n" if how == "vstack" else ""
+    shape = "(*first.shape[:-1], n)" if is_side else "(n, *first.shape[1:])"
+    shape = "(n, first.shape[-1])" if how == "vstack" else shape
+    loop = f"at = 0\nfor one in {items}:\n{one}    k = {length}"
+    return {"shape": shape, "fill": f"{loop}\n    {to}[{where}] = one\n    at += k"}
+
+
 GENERAL = (
     LesserWay(
         GATHERERS,
         "Fill one array of float32 as the items come, or keep uint8",
         "copies all that it is given. The cast to float64 makes a second copy, of 8 bytes for each number.",
-        "{to} = np.empty((n, *first.shape), 'float32')  # n: how many there will be; all like the first\n"
-        "for i, item in enumerate({items}):\n    {to}[i] = item  # no list beside it{scaled}\n\n"
+        "{to} = np.empty({shape}, 'float32')  # n: how many there will be in all; others like the first\n"
+        "{fill}  # no list beside it{scaled}\n\n"
         "# or 'uint8', a byte each, where they are pictures: a batch at a time as float32",
         Case(
             "import numpy as np",
@@ -83,6 +100,14 @@ GENERAL = (
             says=("X = pics.astype('float32')", "X -= mean  # in place", "X /= std  # in place"),
         ),
         _is_double,
+    ),
+    LesserWay(
+        tuple(f"numpy.{name}" for name in ("array", "asarray", "stack", "vstack", "hstack", "dstack", "concatenate")),
+        "Fill one array as the items come: no list beside it",
+        "copies all that it is given, which stays beside the result.",
+        "{to} = np.empty({shape}, first.dtype)  # n: how many there will be in all; others like the first\n"
+        "{fill}  # in place of a list that is put together",
+        fits=lambda call, _death: _filled(call),
     ),
 )
 """What saves something wherever it is; asked after all that know more."""

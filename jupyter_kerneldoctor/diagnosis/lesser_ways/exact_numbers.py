@@ -1,8 +1,9 @@
-"""Numbers with all their digits, and formulas with all their terms."""
+"""Numbers with all their digits, formulas with all their terms, and lines of a file that are sorted."""
 
 import ast
 
 from ..case import Case
+from ..code.calls import last_name
 from ..code.notebook import Call
 from ..death import Death
 from .conditions import given
@@ -70,5 +71,19 @@ WAYS = (
         Case("flat = sum(lists, [])"),
         lambda call, _death: isinstance(call.argument("start", 1), ast.List),
         silent=("n = sum(numbers, 0)",),
+    ),
+    LesserWay(
+        ("builtins.sorted",),
+        "Let the sort program do it: it sorts in pieces, on the disk",
+        "makes a text of each line of the file, and keeps all of them.",
+        "import subprocess\n\n"
+        "sort = ['env', 'LC_ALL=C', 'sort', '-S', '500M', '-T', '.']  # in the order of Python\n"
+        "subprocess.run([*sort, '-o', 'sorted.txt', 'lines.txt'], check=True)  # your file, pieces beside it\n"
+        "with open('sorted.txt') as file:\n    for line in file:  # in order, one after the other\n        ...",
+        Case("lines = sorted(open('lines.txt'))"),
+        lambda call, _death: any(
+            isinstance(one, ast.Call) and last_name(one.func) == "open" for one in call.node.args[:1]
+        ),
+        silent=("lines = sorted(names)\nf(big)",),
     ),
 )

@@ -9,7 +9,7 @@ from ..death import Death
 from ..frameworks.torch import Kind, Tensors
 from ..workers import workers_bytes
 from .conditions import is_gathered, is_made_by, is_method_of
-from .way import LesserWay, Test, names, owner_of
+from .way import LesserWay, Test, called_object, names, owner_of
 
 
 def _keeps_results_of(*makers: str) -> Test:
@@ -23,7 +23,11 @@ def _one_by_one(call: Call, death: Death) -> bool | Mapping[str, str]:
     if not _keeps_results_of("Pool", "ProcessPoolExecutor", "ThreadPoolExecutor")(call, death):
         return False
     told, is_pool = names(call), _keeps_results_of("Pool")(call, death)
-    return {"lazily": f"{told['owner']}.{'imap' if is_pool else 'map'}({told['a0']}, {told['a1']}"}
+    if call.name == ".starmap":
+        loop = f"for at in range(0, len({told['a1']}), 1000):\n    results = "
+        return {"loop": f"{loop}{told['owner']}.starmap({told['a0']}, {told['of1']}[at : at + 1000])"}
+    lazily = f"{told['owner']}.{'imap' if is_pool else 'map'}({told['a0']}, {told['a1']}, chunksize=10)"
+    return {"loop": f"for result in {lazily}:"}
 
 
 def _hands_over_a_list(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -37,6 +41,14 @@ def _hands_over_a_list(call: Call, death: Death) -> bool | Mapping[str, str]:
             comma = ", " if made.args or words else ""
             return {"lazily": call.text.replace(text, f"{begin}{comma}return_as='generator')", 1)}
     return True
+
+
+def _by_thousands(call: Call) -> str:
+    """Return how SQLAlchemy gives some rows at a time, in place of `.all()` or `.scalars(query)`."""
+    if call.name == ".scalars":
+        given = f"{names(call)['of0']}.execution_options(yield_per=1000)" if call.node.args else ""
+        return f"scalars({given})" if given else "yield_per(1000).scalars()"
+    return "yield_per(1000)"
 
 
 def _captures(call: Call, death: Death) -> bool:
@@ -81,7 +93,7 @@ WAYS = (
         "makes an object of each cell.",
         "{table}.to_parquet('table.parquet')  # or to_csv\n\nfrom openpyxl import Workbook\n\n"
         "book = Workbook(write_only=True)\nsheet = book.create_sheet()\n"
-        "for row in {table}.itertuples(index=False):\n    sheet.append(row)\nbook.save('table.xlsx')",
+        "sheet.append(list({table}.columns))\nfor row in {table}.itertuples(index=False):\n    sheet.append(row)\nbook.save('table.xlsx')",
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_excel('a.xlsx')"),
     ),
     LesserWay(
@@ -112,7 +124,7 @@ WAYS = (
         ("json.dumps", "json.dump", "yaml.dump", "yaml.safe_dump"),
         "Write one record at a time, a line for each",
         "makes one text of everything.",
-        "with open('out.jsonl', 'w') as file:\n    for one in {a0}:\n        file.write(json.dumps(one) + '\\n')",
+        "with open('out.jsonl', 'w') as file:\n    for one in {a0}:  # of a dict: {of0}.items()\n        file.write(json.dumps(one) + '\\n')",
     ),
     LesserWay(
         ("pandas.read_excel", "openpyxl.load_workbook"),
@@ -127,13 +139,13 @@ WAYS = (
         ("xml.etree.ElementTree.parse", "lxml.etree.parse"),
         "Take one element at a time: iterparse",
         "makes an object of each element, ten times the size of the file.",
-        "for event, element in ElementTree.iterparse({a0}):\n    ...\n    element.clear()",
+        "from xml.etree import ElementTree\n\nfor event, element in ElementTree.iterparse({a0}):\n    ...\n    element.clear()",
     ),
     LesserWay(
         ("numpy.genfromtxt", "numpy.loadtxt"),
         "Read the numbers with pandas, as float32",
         "takes many times the size of the file while it reads.",
-        "data = pd.read_csv({a0}, header=None, dtype='float32').to_numpy()  # sep=r'\\s+' for columns by blanks",
+        "{to} = pd.read_csv({a0}, header=None, dtype='float32').to_numpy()  # sep=r'\\s+' for columns by blanks",
     ),
     LesserWay(
         (".fetchall",),
@@ -204,29 +216,14 @@ WAYS = (
         is_made_by("rasterio.open"),
     ),
     LesserWay(
-        ("zlib.decompress", "gzip.decompress", "bz2.decompress", "lzma.decompress"),
-        "Unpack piece by piece",
-        "unpacks everything at once, beside the packed bytes.",
-        "import gzip, shutil\n\nwith gzip.open('data.gz') as packed, open('data', 'wb') as file:\n"
-        "    shutil.copyfileobj(packed, file)  # or: for line in packed",
-    ),
-    LesserWay(
         (".map", ".starmap", ".imap", ".imap_unordered", ".map_async"),
         "Take each result as it comes, and keep less of it",
         "keeps the results of all; processes hand each over as a copy.",
-        "for result in {lazily}, chunksize=10):\n"
-        "    ...  # a number, or a file; better still that `{a0}` returns no more than that",
+        "{loop}\n    ...  # a number, or a file; better still that `{a0}` returns no more than that",
         Case(
             "import multiprocessing\npool = multiprocessing.Pool(2)", "r = pool.map(f, xs)", says=("pool.imap(f, xs,",)
         ),
         _one_by_one,
-    ),
-    LesserWay(
-        ("requests.get", "urllib.request.urlopen"),
-        "Write the download to a file as it comes: stream=True",
-        "keeps all that the server sends.",
-        "with requests.get({a0}, stream=True) as response, open('download', 'wb') as file:\n"
-        "    for part in response.iter_content(1 << 20):\n        file.write(part)",
     ),
     LesserWay(
         (".()",),
@@ -246,9 +243,15 @@ WAYS = (
         (".all", ".scalars"),
         "Take some rows at a time: yield_per",
         "makes an object of each row.",
-        "for row in session.execute(query.execution_options(yield_per=1000)):\n    ...",
-        Case("import sqlalchemy\ns = sqlalchemy.Session()", "r = s.query(A).all()"),
-        is_method_of("sqlalchemy"),
+        "for row in {some}:\n    ...",
+        Case(
+            "import sqlalchemy\ns = sqlalchemy.Session()", "r = s.query(A).all()", says=("s.query(A).yield_per(1000)",)
+        ),
+        lambda call, death: (
+            {"some": f"{call.scope.segment(called_object(call))}.{_by_thousands(call)}"}
+            if is_method_of("sqlalchemy")(call, death)
+            else False
+        ),
     ),
     LesserWay(
         (".submit",),

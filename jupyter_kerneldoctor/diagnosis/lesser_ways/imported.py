@@ -10,8 +10,11 @@ _MODULES = {
     "plt": "matplotlib.pyplot",
     "tf": "tensorflow",
     "nx": "networkx",
+    "gpd": "geopandas",
+    "xr": "xarray",
     **{name: name for name in ("torch", "keras", "xgboost", "json", "tifffile", "re", "random", "zlib", "scipy")},
-    **{name: name for name in ("lightgbm", "catboost", "gensim", "cv2", "librosa", "sqlite3")},
+    **{name: name for name in ("lightgbm", "catboost", "gensim", "cv2", "librosa", "sqlite3", "pickle", "anndata")},
+    **{name: name for name in ("category_encoders", "hdbscan", "rasterio", "shap", "umap", "GPy")},
 }
 """By the name that snippets use."""
 

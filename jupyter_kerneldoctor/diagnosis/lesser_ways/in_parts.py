@@ -25,6 +25,7 @@ _FILTERS = {
 }
 """Functions that give as many samples as they get, and where they are given these."""
 _BY_WIDTH = ("auto", "fd")
+_QUERIES = ("pandas_gbq.read_gbq", "pandas.read_gbq", "awswrangler.athena.read_sql_query")
 _LONGEST = 60
 
 
@@ -42,8 +43,8 @@ def _column_by_column(call: Call, _death: Death) -> bool | Mapping[str, str]:
         if after not in ("sum", "any", "all", "mean", "values"):
             return False
         again = f"{method}().{after if after != 'values' else 'any'}()"
-    has_axis = call.argument("axis") is not None
-    return False if has_axis or "\n" in again or len(again) > _LONGEST else {"again": again}
+    has_more = any(call.argument(word) is not None for word in ("axis", "numeric_only"))  # a column takes neither
+    return False if has_more or "\n" in again or len(again) > _LONGEST else {"again": again}
 
 
 def _deviates(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -66,7 +67,7 @@ def _deviates(call: Call, death: Death) -> bool | Mapping[str, str]:
         "data": data,
         "axis": word,
         "count": f"{data}.size" if axis is None else f"len({data})",
-        "last": "np.sqrt(squares / n)" if root else "squares / n",
+        "last": "np.sqrt(squares / count)" if root else "squares / count",
     }
 
 
@@ -74,7 +75,7 @@ def _of_channels(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Give the filter on one channel, where the samples of a channel stand in a row of the array."""
     word, at = _FILTERS[call.name]
     data, axis = call.argument(word, at), call.argument("axis")
-    if data is None or axis is not None:
+    if data is None or axis is not None or call.argument("zi") is not None:
         return False
     value = death.values.of(data, call.scope)
     if value is not None and len(value.shape) == 1:
@@ -160,12 +161,13 @@ WAYS = (
         "Ask one column after the other",
         "works on all columns at once, on copies of them or with a value for each of theirs.",
         "{to} = {{name: {table}[name].{again} for name in {table}}}  # one column at a time\n"
-        "table = pd.DataFrame({{name: pd.Series(one) for name, one in {to}.items()}})  # what was found, as a table",
+        "found = pd.DataFrame({{name: pd.Series(one) for name, one in {to}.items()}})  # as a table",
         Case(_FRAME, "n = df.isna().sum()", line=1, says=("df[name].isna().sum() for name in df",)),
         where_it_grew(_column_by_column),
         silent=(
             Case(_FRAME, "g = df.isna()", line=1),
             Case(_FRAME, "g = df.std(axis=1)", line=1),
+            Case(_FRAME, "g = df.std(numeric_only=True)", line=1),
             "n = df.isna().sum()\nf(big)",
         ),
     ),
@@ -173,13 +175,13 @@ WAYS = (
         ("numpy.std", "numpy.var", ".std", ".var"),
         "Add up the squares some rows at a time: no copy of all differences",
         "makes an array of the differences from the mean, as large as the data.",
-        "mean, n, squares = {data}.mean({axis}), {count}, 0.0\nfor part in np.array_split({data}, 100):\n"
-        "    squares = squares + ((part - mean) ** 2).sum({axis})  # a hundredth at a time\n{to} = {last}",
+        "middle, count, squares = {data}.mean({axis}), {count}, 0.0\nfor part in np.array_split({data}, 100):\n"
+        "    squares = squares + ((part - middle) ** 2).sum({axis})  # a hundredth at a time\n{to} = {last}",
         Case(
             "import numpy as np\nx = np.load('a.npy')",
             "s = x.std(axis=0)",
             line=1,
-            says=("np.sqrt(squares / n)", "len(x)"),
+            says=("np.sqrt(squares / count)", "len(x)"),
         ),
         where_it_grew(_deviates),
         silent=(Case("import numpy as np\nx = np.load('a.npy')", "s = x.std(axis=1)", line=1), "s = x.std()\nf(big)"),
@@ -198,8 +200,8 @@ WAYS = (
         ("pywt.cwt", "scipy.signal.cwt", "ssqueezepy.cwt"),
         "Take one scale at a time, and fewer of them: keep its strength at every tenth sample",
         "gives a number of 8 or 16 bytes for each sample at each scale.",
-        "scales = np.geomspace(2, 512, 40)  # forty; for pywt\n"
-        "power = np.stack([abs(pywt.cwt({a0}, [scale], 'morl')[0][0, ::10]).astype('float32') for scale in scales])\n"
+        "import pywt\n\nfew = np.geomspace(2, 512, 40)  # forty scales\n"
+        "power = np.stack([abs(pywt.cwt({a0}, [one], 'morl')[0][0, ::10]).astype('float32') for one in few])\n"
         "# or fewer samples before: scipy.signal.decimate({a0}, 10)",
         Case("import pywt", "c, f = pywt.cwt(x, scales, 'morl')"),
     ),
@@ -213,14 +215,14 @@ WAYS = (
         where_it_grew(_by_width),
         silent=(
             "h, e = np.histogram(x, bins='auto')\nf(big)",
-            Case("import numpy as np", "h, e = np.histogram(x)\nf()"),
+            "h, e = np.histogram(x)\nf()",
         ),
     ),
     LesserWay(
         ("seaborn.histplot", "seaborn.displot"),
         "Give the number of bins, and draw a sample: bins=100",
         "takes bins of a width that fits the middle half of the values: one far away makes millions of bins.",
-        "few = {of0}.sample(50_000)  # nobody sees more\n{function}(few, bins=100)  # with your other arguments\n"
+        "{function}({a0}, bins=100)  # with your other arguments; of very many rows, {of0}.sample(50_000)\n"
         "# binrange=(low, high) leaves out what lies far away; log_scale=True for a long tail",
         Case("import seaborn as sns", "sns.histplot(df, x='price')"),
         _by_width,
@@ -242,7 +244,7 @@ WAYS = (
         "compares each value of the one with each of the other first.",
         "is_there = np.isin({left}, {right})  # whether it is there: a byte for each\n"
         "values, first = np.unique({right}, return_index=True)\n"
-        "at = first[np.searchsorted(values, {left}).clip(max=len(values) - 1)]  # the first place\n"
+        "at = first[np.searchsorted(values, {left}).clip(max=len(values) - 1)]  # the first place, where it is there\n"
         "how_many = pd.Series({right}).value_counts().reindex({left}, fill_value=0)  # how often each is there",
         Case("import numpy as np", "m = (ids[:, None] == known[None, :]).any(axis=1)", says=("np.isin(ids, known)",)),
         _looks_up,
@@ -252,7 +254,8 @@ WAYS = (
         ("pandas.cut",),
         "Number the bins by division: no interval for each",
         "makes an object for each bin, also for those without a value.",
-        "{to} = ({a0} // step).astype('int32')  # step: the width of a bin; a number of four bytes",
+        "{to} = ({a0} // step).astype('int32')  # step: the width of a bin; no gaps\n"
+        "# a bin begins at its number x step, where it is counted in; four bytes for each",
         Case(_FRAME, "b = pd.cut(df['x'], bins=np.arange(0, 1000, 0.001))", line=1),
         where_it_grew(_has_many_bins),
         silent=("b = pd.cut(df['x'], 10)\nf(big)",),
@@ -262,7 +265,8 @@ WAYS = (
         "Count whole numbers without sorting: np.bincount; or number the values: pd.factorize",
         "sorts a copy of all values, and keeps their order, eight bytes for each.",
         "counts = np.bincount({of0}.ravel())  # whole numbers from 0 on: how often each is there\n"
-        "values = np.flatnonzero(counts)\n\ncodes, values = pd.factorize({of0}.ravel())  # or any values",
+        "values = np.flatnonzero(counts)\n\n"
+        "codes, different = pd.factorize({of0}.ravel())  # or any values, as they come",
         Case("import numpy as np", "v, i, n = np.unique(x, return_inverse=True, return_counts=True)", line=1),
         where_it_grew(_with_indices),
         silent=(
@@ -271,13 +275,7 @@ WAYS = (
         ),
     ),
     LesserWay(
-        (
-            ".to_dataframe",
-            ".fetch_pandas_all",
-            "pandas_gbq.read_gbq",
-            "pandas.read_gbq",
-            "awswrangler.athena.read_sql_query",
-        ),
+        (".to_dataframe", ".fetch_pandas_all", *_QUERIES),
         "Sum it up in the database, or take batches: to_dataframe_iterable, fetch_pandas_batches, chunksize",
         "brings all rows of the answer into this process.",
         "for part in client.query(sql).result().to_dataframe_iterable():  # BigQuery: some rows at a time\n    ...\n"

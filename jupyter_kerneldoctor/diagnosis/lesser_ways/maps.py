@@ -21,7 +21,7 @@ def _of_points(call: Call, death: Death) -> bool | Mapping[str, str]:
         return False
     columns, tables = dict[str, str](), set[str]()
     for word in call.node.keywords:
-        match word.value:
+        match _unpacked(word.value):
             case (
                 ast.Attribute(value=ast.Name(id=table))
                 | ast.Subscript(value=ast.Name(id=table), slice=ast.Constant(value=str()))
@@ -32,6 +32,16 @@ def _of_points(call: Call, death: Death) -> bool | Mapping[str, str]:
         return False
     given = ", ".join(f"{name}=xr.DataArray({text}, dims='point')" for name, text in columns.items())
     return {"given": given, "method": call.name.removeprefix(".")}
+
+
+def _unpacked(node: ast.expr) -> ast.expr:
+    """Return the column of `df['lat'].values` or `df.lat.to_numpy()`: xarray takes no Series."""
+    match node:
+        case ast.Attribute(value=ast.Attribute() | ast.Subscript() as column, attr="values"):
+            return column
+        case ast.Call(func=ast.Attribute(value=column, attr="to_numpy")):
+            return column
+    return node
 
 
 def _by_accessor(call: Call, _death: Death) -> bool:
@@ -87,8 +97,8 @@ WAYS = (
         "{to} = {owner}.{method}({given}{nearest})  # one value for each point",
         Case(
             "import xarray as xr\nds = xr.open_dataset('a.nc')",
-            "a = ds.sel(lat=df['lat'], lon=df['lon'], method='nearest')",
-            says=("lat=xr.DataArray(df['lat'], dims='point'), lon=xr.DataArray(", ", method='nearest')"),
+            "a = ds.sel(lat=df['lat'].values, lon=df['lon'].to_numpy(), method='nearest')",
+            says=("lat=xr.DataArray(df['lat'].values, dims='point'), lon=xr.DataArray(", ", method='nearest')"),
         ),
         lambda call, death: (
             {**told, "nearest": ", method='nearest'" if call.argument("method") is not None else ""}
@@ -113,7 +123,7 @@ WAYS = (
         "Join them in a file, at a coarser resolution: dst_path, res, gdalbuildvrt",
         "makes one picture around all of them, with nothing between those that are far apart.",
         "{function}({a0}, dst_path='all.tif', mem_limit=500)  # into a file, 500 MB at a time: rasterio 1.4\n"
-        "{to}, transform = {function}({a0}, res=100)  # or coarser, in units of the map\n"
+        "coarse, place = {function}({a0}, res=100)  # or coarser, in units of the map\n"
         "# or a list of the files, which reads what is asked for: gdalbuildvrt all.vrt *.tif",
         Case("from rasterio.merge import merge", "m, t = merge(srcs)"),
         without("dst_path", "res"),
@@ -124,7 +134,8 @@ WAYS = (
         "Cut out one shape at a time, of one band: crop=True, indexes=1",
         "makes a picture of all bands, around all shapes or of the whole file, with a mask beside it.",
         "for shape in {a1}:  # one at a time\n"
-        "    part, transform = {function}({a0}, [shape], crop=True, indexes=1)\n    ...  # keep its mean",
+        "    part, _ = {function}({a0}, [shape], crop=True, indexes=1, filled=False)\n"
+        "    ...  # keep its mean: what is outside is masked, and does not count",
         Case("from rasterio.mask import mask", "o, t = mask(src, shapes, crop=True)"),
         lambda call, _death: len(call.node.args) > 1,
     ),
@@ -194,7 +205,8 @@ WAYS = (
         "Make the shapes simpler, and show few of them: simplify, sample",
         "writes all corners of all shapes as text into the page.",
         "few = {of0}[['name', 'geometry']].to_crs(3857)  # only what is shown; in metres\n"
-        "few['geometry'] = few.geometry.simplify(500)  # no corners nearer than 500 m\nfew.sample(5000).explore()",
+        "few['geometry'] = few.geometry.simplify(500)  # no corners nearer than 500 m\n"
+        "few.explore()  # of very many, few.sample(5000)",
         Case("import geopandas as gpd\ng = gpd.read_file('a')", "g.explore()", says=("few = g[[",)),
         lambda call, death: (
             (is_method_of("geopandas")(call, death) and {"of0": call.scope.operand(called_object(call))})
@@ -206,9 +218,11 @@ WAYS = (
         tuple(f"libpysal.weights.{name}" for name in ("DistanceBand", "DistanceBand.from_dataframe", "Kernel")),
         "Let each shape have its nearest few only: KNN(k=8)",
         "keeps a Python list of all neighbours within the distance: twice as far has four times as many.",
-        "from libpysal.weights import KNN\n\nw = KNN.from_dataframe({a0}, k=8)  # eight for each",
+        "from libpysal.weights import KNN\n\n{to} = KNN{of_table}({a0}, k=8)  # eight for each",
         Case("from libpysal.weights import DistanceBand", "w = DistanceBand.from_dataframe(g, 5000)"),
-        lambda call, _death: bool(call.node.args),
+        lambda call, _death: (
+            {"of_table": ".from_dataframe" if call.name.endswith("from_dataframe") else ""} if call.node.args else False
+        ),
     ),
     LesserWay(
         ("shapely.ops.unary_union", "shapely.ops.cascaded_union", "shapely.unary_union", "shapely.union_all"),

@@ -1,11 +1,11 @@
-"""Matrices with a form of their own, coordinates of each place, and functions that work item by item."""
+"""Matrices with a form of their own, coordinates and counts, and functions that work item by item."""
 
 from collections.abc import Mapping
 
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import given, made, not_seen, without
+from .conditions import given, is_gathered, made, not_seen, without
 from .way import LesserWay
 
 _NP = "import numpy as np"
@@ -60,7 +60,7 @@ WAYS = (
         "Make no more columns than there are: mode='economic'",
         "makes a square matrix of all rows with `mode='full'`.",
         "from scipy.linalg import qr\n\nQ, R = qr({a0}, mode='economic')  # as many columns as there were\n"
-        "R = qr({a0}, mode='r')[0]  # without Q",
+        "R = np.linalg.qr({a0}, mode='r')  # without Q",
         Case("from scipy.linalg import qr", "Q, R = qr(X)"),
         not_seen("mode", 3),
         silent=("Q, R = qr(X, mode='economic')",),
@@ -104,7 +104,7 @@ WAYS = (
         "copies and sorts all rows, to find equal ones next to each other.",
         "import pandas as pd\n\n"
         "keys = pd.util.hash_pandas_object(pd.DataFrame({a0}), index=False).to_numpy()  # a number for each row\n"
-        "_, first = np.unique(keys, return_index=True)\n{to} = {of0}[first]  # each different row once",
+        "_, first = np.unique(keys, return_index=True)\n{to} = {of0}[first]  # each different row once, in no order",
         Case(_NP, "u = np.unique(X, axis=0)"),
         given(0, "axis", 4),
         silent=("u = np.unique(X)",),
@@ -115,6 +115,36 @@ WAYS = (
         "makes a copy of eight bytes for each value first, for curves: `order=3`.",
         "{to} = {function}({a0}, ..., order=1, output='float32')  # with your other arguments; no copy before",
         fits=without("order", "prefilter"),
+    ),
+    LesserWay(
+        ("numpy.roll",),
+        "Take the windows as a view: sliding_window_view",
+        "makes a copy of the whole for each shift.",
+        "from numpy.lib.stride_tricks import sliding_window_view\n\n"
+        "windows = sliding_window_view({a0}, 100)  # a view: nothing is copied\n"
+        "for at in range(0, len(windows), 1000):\n    part = windows[at : at + 1000].mean(axis=1)",
+        Case("import numpy as np", "X = np.column_stack([np.roll(x, k) for k in ks])"),
+        is_gathered,
+    ),
+    LesserWay(
+        ("numpy.bincount",),
+        "Count only the numbers that occur: np.unique",
+        "makes room for every number up to the largest.",
+        "values, counts = np.unique({a0}, return_counts=True)",
+    ),
+    LesserWay(
+        ("numpy.fromfile",),
+        "Leave the numbers in their file: np.memmap",
+        "reads the whole file.",
+        "{to} = np.memmap({a0}, dtype='float32', mode='r')  # with your dtype and shape; nothing is read yet\n"
+        "for at in range(0, len({to}), 1_000_000):\n    part = {to}[at : at + 1_000_000]",
+        fits=not_seen("count", 2),
+    ),
+    LesserWay(
+        ("numpy.histogramdd", "numpy.histogram2d"),
+        "Count only the bins that occur, or take fewer bins",
+        "makes a number for each combination of bins, nearly all of them zero.",
+        "found, counts = np.unique(np.floor(points / width), axis=0, return_counts=True)  # width of a bin",
     ),
 )
 

@@ -105,7 +105,7 @@ WAYS = (
         "makes a number for each pair of rows: there is no tree for this metric.",
         "from sklearn.cluster import HDBSCAN\nfrom sklearn.preprocessing import normalize\n\n"
         "rows = normalize({a0})  # then the Euclidean distance orders pairs as cosine does\n"
-        "labels = HDBSCAN(min_cluster_size=20, algorithm='kd_tree').fit_predict(rows)  # with your own arguments",
+        "labels = HDBSCAN(min_cluster_size=20, algorithm='kd_tree', copy=False).fit_predict(rows)  # with yours",
         Case("import hdbscan\nc = hdbscan.HDBSCAN(metric='cosine')", "c.fit(X)"),
         lambda call, death: (
             of_many_rows(call, death)
@@ -140,7 +140,8 @@ WAYS = (
         "Take fewer columns before: PCA, or those that vary most",
         "makes a number for each pair of columns, and some matrices as large.",
         "from sklearn.decomposition import PCA\n\n"
-        "few = PCA(n_components=100, svd_solver='randomized').fit_transform({a0})\nmodel.fit(few)  # 100 x 100 numbers",
+        "few = PCA(n_components=100, svd_solver='randomized').fit_transform({a0})\n"
+        "{owner}.fit(few)  # 100 x 100 numbers; and your y, where it takes one",
         others=(
             *("EmpiricalCovariance", "OAS", "ShrunkCovariance", "MinCovDet", "EllipticEnvelope", "GraphicalLasso"),
             *("GraphicalLassoCV", "QuadraticDiscriminantAnalysis", "ARDRegression", "LassoLars", "LassoLarsIC"),

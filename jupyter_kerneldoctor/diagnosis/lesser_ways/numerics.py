@@ -6,7 +6,7 @@ from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
 from .conditions import is_made_by, is_written, not_seen
-from .way import LesserWay
+from .way import LesserWay, names
 
 
 def _column_and_row(call: Call, _death: Death) -> Mapping[str, str] | bool:
@@ -28,12 +28,34 @@ def _makes_a_product(call: Call, death: Death) -> bool | Mapping[str, str]:
 _SQUARE = ("BFGS", "SLSQP", "Powell", "COBYLA", "trust-constr", "trust-exact", "dogleg")
 
 
-def _keeps_a_square(call: Call, _death: Death) -> bool:
+def _keeps_a_square(call: Call, _death: Death) -> bool | Mapping[str, str]:
     """Whether a minimizer keeps a matrix with a row for each variable, as the one that is taken without bounds does."""
-    method, first = call.argument("method", 3), ("bounds", 7)
-    if method is None:
-        return call.name != "scipy.optimize.minimize" or call.argument(*first) is None
-    return any(is_written(method, one) for one in _SQUARE)
+    method, is_newer = call.argument("method", 3), call.name == "scipy.optimize.minimize"
+    is_square = any(is_written(method, one) for one in _SQUARE)
+    if not is_square and (method is not None or (is_newer and call.argument("bounds", 7) is not None)):
+        return False
+    kept = [one for one in call.node.keywords if one.arg in ("args", "jac", "bounds", "tol", "callback")]
+    return {"rest": "".join(f", {one.arg}={call.scope.segment(one.value)}" for one in kept if is_newer)}
+
+
+def _asks_in_parts(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give how points are asked for some at a time: coordinates one by one, rows of them, or columns."""
+    given, owner = names(call), names(call)["owner"]
+    if not call.node.args:
+        return False
+    if is_made_by("interpolate.Rbf")(call, death):
+        each = ", ".join(map(call.scope.segment, call.node.args))
+        each += "" if len(call.node.args) > 1 else ","
+        points = f"points = np.column_stack([np.ravel(one) for one in ({each})])  # all that are asked for\n"
+        parts = f"parts = [{owner}(*points[at : at + 10_000].T) for at in range(0, len(points), 10_000)]"
+        return {"points": points + parts, "reshaped": f".reshape(np.shape({given['a0']}))"}
+    if is_made_by("interpolate.RBFInterpolator")(call, death):
+        parts = f"{owner}({given['of0']}[at : at + 10_000]) for at in range(0, len({given['a0']}), 10_000)"
+    elif is_made_by("stats.gaussian_kde")(call, death):
+        parts = f"{owner}({given['of0']}[..., at : at + 10_000]) for at in range(0, {given['of0']}.shape[-1], 10_000)"
+    else:
+        return False
+    return {"points": f"parts = [{parts}]", "reshaped": ""}
 
 
 _OF_POINTS = ("RegularGridInterpolator", "LinearNDInterpolator", "NearestNDInterpolator", "interp1d")
@@ -45,7 +67,7 @@ WAYS = (
         "Keep no square matrix of the variables: method='L-BFGS-B'",
         "keeps a matrix with a row and a column for each variable.",
         "from scipy.optimize import minimize\n\n"
-        "{to} = minimize({a0}, {a1}, method='L-BFGS-B')  # with your other arguments; keeps ten vectors\n"
+        "{to} = minimize({a0}, {a1}{rest}, method='L-BFGS-B')  # with your other arguments; keeps ten vectors\n"
         "# it has no constraints; method='CG' is another without a matrix",
         Case("from scipy.optimize import minimize", "found = minimize(loss, start, jac=True)"),
         _keeps_a_square,
@@ -61,11 +83,9 @@ WAYS = (
         (".()",),
         "Ask for some points at a time",
         "works out a number for each pair of a point that is asked for and one that is known.",
-        "points = np.column_stack([x.ravel(), y.ravel()])  # all that are asked for\n"
-        "parts = [{owner}(*points[at : at + 10_000].T)  # or {owner}(points[at : at + 10_000]), where it takes rows\n"
-        "         for at in range(0, len(points), 10_000)]\n{to} = np.concatenate(parts).reshape(x.shape)",
-        Case("from scipy.interpolate import Rbf\nf = Rbf(x, y, z)", "Z = f(gx, gy)"),
-        is_made_by("interpolate.Rbf", "interpolate.RBFInterpolator", "stats.gaussian_kde"),
+        "{points}\n{to} = np.concatenate(parts){reshaped}",
+        Case("from scipy.interpolate import Rbf\nf = Rbf(x, y, z)", "Z = f(gx, gy)", says=("one in (gx, gy)",)),
+        _asks_in_parts,
     ),
     LesserWay(
         (".()",),
@@ -82,7 +102,9 @@ WAYS = (
         tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("pinv", "lstsq")),
         "Solve the small system of the columns",
         "makes more matrices as large as the whole.",
-        "G = {of0}.T @ {a0}  # columns x columns only\nx = np.linalg.solve(G, {of0}.T @ b)  # some digits less exact",
+        "G = {of0}.T @ {a0}  # columns x columns only\n"
+        "found = np.linalg.solve(G, {of0}.T @ {b})  # some digits less exact",
+        fits=lambda call, _death: {"b": "b" if len(call.node.args) == 1 else names(call)["a1"]},
     ),
     LesserWay(
         ("librosa.stft", "librosa.feature.melspectrogram", "librosa.cqt", "librosa.load"),
@@ -120,8 +142,8 @@ WAYS = (
         "Calculate with its first column, or a view: no full matrix",
         "writes the same few numbers again and again.",
         "from scipy.linalg import matmul_toeplitz, solve_toeplitz\n\n"
-        "y = matmul_toeplitz({column}, x)  # the product with a Toeplitz matrix\n"
-        "x = solve_toeplitz({column}, y)  # and, where it is square, the solution of its equations\n\n"
+        "product = matmul_toeplitz({column}, x)  # with a Toeplitz matrix\n"
+        "solution = solve_toeplitz({column}, y)  # and, where it is square, the solution of its equations\n\n"
         "# shifted copies of a series, as in a Hankel matrix, are a view:\n"
         "windows = np.lib.stride_tricks.sliding_window_view(series, 500)",
         Case("from scipy.linalg import toeplitz", "R = toeplitz(c, r)"),
@@ -132,7 +154,7 @@ WAYS = (
         "Cluster a sample, or with a method that does not compare all pairs",
         "makes a number for each pair of rows.",
         "from sklearn.cluster import HDBSCAN, MiniBatchKMeans\n\n"
-        "labels = HDBSCAN(min_cluster_size=20).fit_predict({a0})\n"
+        "labels = HDBSCAN(min_cluster_size=20, copy=False).fit_predict({a0})\n"
         "groups = MiniBatchKMeans(n_clusters=1000).fit({a0}).cluster_centers_  # or link the centers of small groups",
     ),
     LesserWay(
@@ -149,7 +171,7 @@ WAYS = (
         "Ask for some eigenvectors only: eigsh(k=10)",
         "makes all eigenvectors, and copies of the full matrix.",
         "from scipy.sparse.linalg import eigsh  # eigs, where it is not symmetric\n\n"
-        "values, vectors = eigsh({a0}, k=10)  # the ten largest; a sparse matrix will do",
+        "values, vectors = eigsh({a0}, k=10)  # the ten furthest from zero; a sparse matrix will do",
     ),
     LesserWay(
         ("scipy.stats.bootstrap", "scipy.stats.permutation_test", "scipy.stats.monte_carlo_test"),
@@ -169,7 +191,8 @@ WAYS = (
         tuple(f"scipy.signal.{name}" for name in ("convolve", "fftconvolve", "convolve2d")),
         "Convolve a block at a time: oaconvolve, float32",
         "works on transforms of all data at once.",
-        "from scipy.signal import oaconvolve\n\n{to} = oaconvolve({of0}.astype('float32'), {a1})  # mode= as before",
+        "from scipy.signal import oaconvolve\n\n"
+        "{to} = oaconvolve({of0}.astype('float32'), {of1}.astype('float32'))  # mode= as before",
     ),
     LesserWay(
         tuple(f"{package}.fft.{name}" for package in ("numpy", "scipy") for name in ("fft", "fft2", "fftn")),
@@ -213,7 +236,7 @@ WAYS = (
         "Correlate with a transform, and near the middle only: method='fft', mode='same'",
         "gives a number for each shift, and works in numbers of eight bytes.",
         "from scipy.signal import correlate\n\n"
-        "{to} = correlate({of0}.astype('float32'), {a1}, mode='same', method='fft')  # half of 'full'",
+        "{to} = correlate({of0}.astype('float32'), {of1}.astype('float32'), mode='same', method='fft')",
         Case("from scipy import signal", "c = signal.correlate2d(a, b)"),
         lambda call, _death: len(call.node.args) > 1 and not call.argument("mode", 2),
     ),
@@ -229,7 +252,7 @@ WAYS = (
         "Search without a grid of all: differential_evolution",
         "works the function out at each point of a grid: `Ns` times for each of its numbers, multiplied.",
         "from scipy.optimize import differential_evolution\n\n"
-        "found = differential_evolution({a0}, bounds)  # your ranges as (low, high); some hundred points at a time",
+        "found = differential_evolution({a0}, bounds)  # your ranges as (low, high); then found.x",
         Case("from scipy.optimize import brute", "x = brute(f, ((0, 1),) * 6, Ns=50)"),
         lambda call, _death: bool(call.node.args),
     ),

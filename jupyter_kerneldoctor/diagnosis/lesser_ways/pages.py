@@ -1,4 +1,4 @@
-"""Pages, maps and reports: what a browser gets, and documents that are opened whole."""
+"""Pages, maps and reports: what a browser gets, and documents that are opened whole, unpacked or downloaded."""
 
 from ..case import Case
 from ..code.notebook import Call
@@ -13,6 +13,20 @@ def _is_drawn(call: Call, death: Death) -> bool:
     """Whether Matplotlib draws: `plt.plot(x)`, `ax.plot(x)`, not `df.plot(x="a")`."""
     name = death.code.qualified(call.node.func, call.scope) or ""
     return name.startswith("matplotlib.") or _PLOTTED(call, death) is not False
+
+
+def _unpacked(module: str) -> str:
+    """Return how a file of this kind is unpacked piece by piece."""
+    if module == "zlib":
+        return (
+            "import zlib\n\nunpack = zlib.decompressobj()\nwith open('packed', 'rb') as packed, open('data', 'wb') as file:\n"
+            "    while part := packed.read(1 << 20):\n        file.write(unpack.decompress(part))"
+        )
+    ending = {"gzip": "gz", "bz2": "bz2", "lzma": "xz"}[module]
+    return (
+        f"import {module}, shutil\n\nwith {module}.open('data.{ending}') as packed, open('data', 'wb') as file:\n"
+        "    shutil.copyfileobj(packed, file)  # or: for line in packed"
+    )
 
 
 WAYS = (
@@ -86,6 +100,21 @@ WAYS = (
             "for i in range(n):\n    for j in range(n):\n        G.add_edge(i, j)",
         ),
         is_made_by("networkx.Graph", "networkx.DiGraph", "networkx.MultiGraph"),
+    ),
+    LesserWay(
+        ("zlib.decompress", "gzip.decompress", "bz2.decompress", "lzma.decompress"),
+        "Unpack piece by piece",
+        "unpacks everything at once, beside the packed bytes.",
+        "{lines}",
+        Case("import gzip", "raw = gzip.decompress(packed)", says=("gzip.open('data.gz')",)),
+        lambda call, _death: {"lines": _unpacked(call.name.partition(".")[0])},
+    ),
+    LesserWay(
+        ("requests.get", "urllib.request.urlopen"),
+        "Write the download to a file as it comes: stream=True",
+        "keeps all that the server sends.",
+        "with requests.get({a0}, stream=True) as response, open('download', 'wb') as file:\n"
+        "    for part in response.iter_content(1 << 20):\n        file.write(part)",
     ),
 )
 

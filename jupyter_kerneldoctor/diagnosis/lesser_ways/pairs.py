@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .conditions import both, made, of_many_rows, without
+from .conditions import both, is_method_of, made, of_many_rows, without
 from .way import LesserWay
 
 _KERNELS = (
@@ -47,7 +47,7 @@ WAYS = (
         "Compare a block of series with all: block, compact=True",
         "makes a number for each pair of series, and a full matrix of them.",
         "n = len({a0})\nfor at in range(0, n, 1000):\n"
-        "    part = {function}({a0}, block=((at, at + 1000), (0, n), False), compact=True)  # of 1,000 with all\n"
+        "    part = {function}({a0}, block=((at, min(at + 1000, n)), (0, n), False), compact=True)\n"
         "    ...  # keep the nearest of each; window=20 looks at steps near each other only",
         Case("from dtaidistance import dtw", "D = dtw.distance_matrix(series)"),
         lambda call, _death: bool(call.node.args) and call.argument("block") is None,
@@ -89,11 +89,14 @@ WAYS = (
         (".execute",),
         "Let each point see its nearest only: backend='loop', n_closest_points=12",
         "makes a number for each pair of a point of the grid and one that is known.",
-        "z, variance = {owner}.execute('grid', x, y, backend='loop', n_closest_points=12)  # a point at a time",
+        "found, variance = {owner}.execute({arguments}, backend='loop', n_closest_points=12)  # a point at a time",
         Case(
             "from pykrige.ok import OrdinaryKriging\nok = OrdinaryKriging(x, y, z)", "z, s = ok.execute('grid', gx, gy)"
         ),
-        both(made("pykrige", "OrdinaryKriging"), without("backend", "n_closest_points")),
+        lambda call, death: (
+            both(made("pykrige", "OrdinaryKriging"), without("backend", "n_closest_points"))(call, death)
+            and {"arguments": ", ".join(map(call.scope.segment, call.node.args)) or "'grid', x, y"}
+        ),
         silent=("z, s = ok.execute('grid', gx, gy, backend='loop')",),
     ),
     LesserWay(
@@ -126,12 +129,12 @@ WAYS = (
         ("scipy.stats.theilslopes", "scipy.stats.siegelslopes"),
         "Take fewer points: means of months or years, every tenth, a sample of the pairs",
         "works out the slope between every two of the points: a tenth of them needs a hundredth.",
-        "y, x = {of0}[::10], {x}[::10]  # every tenth point\n{to} = {function}(y, x)\n\n"
+        "few_y, few_x = {of0}[::10], {x}[::10]  # every tenth point\n{to} = {function}(few_y, few_x)\n\n"
         "months = series.resample('MS').mean()  # of days: the means of months, or of years ('YS'); the same trend\n\n"
         "from sklearn.linear_model import TheilSenRegressor\n\n"
-        "fit = TheilSenRegressor(max_subpopulation=10_000).fit(np.reshape(x, (-1, 1)), y)  # a sample of the pairs\n"
+        "fit = TheilSenRegressor(max_subpopulation=10_000).fit(np.reshape({x}, (-1, 1)), {a0})  # some pairs\n"
         "slope = fit.coef_[0]",
-        Case("from scipy import stats", "s = stats.theilslopes(y, x)", says=("y, x = y[::10], x[::10]",)),
+        Case("from scipy import stats", "s = stats.theilslopes(y, x)", says=("few_y, few_x = y[::10], x[::10]",)),
         _points,
     ),
     LesserWay(
@@ -147,7 +150,7 @@ WAYS = (
         "Go from point to point: CubicSpline, PchipInterpolator",
         "works out a number for each pair of a point that is asked for and one that is known.",
         "from scipy.interpolate import CubicSpline\n\n"
-        "f = CubicSpline(x, y)  # your known points: four numbers for each\n"
+        "f = CubicSpline(x, y)  # your known points, x in rising order: four numbers for each\n"
         "{to} = f({a0})  # one polynomial through many points swings wildly, too",
         Case("from scipy.interpolate import BarycentricInterpolator\nf = BarycentricInterpolator(x, y)", "z = f(t)"),
         lambda call, death: call.name != ".()" or made("scipy", "BarycentricInterpolator")(call, death),
@@ -185,5 +188,16 @@ WAYS = (
         "keeps a number for each state of all qubits, 16 bytes; an operator or density for each pair of states.",
         "from qiskit_aer import AerSimulator\n\nsimulator = AerSimulator(method='matrix_product_state')\n"
         "counts = simulator.run(circuit, shots=1000).result().get_counts()  # with measure_all(); one qubit less: half",
+    ),
+    LesserWay(
+        (".query_pairs", ".sparse_distance_matrix", ".query_ball_tree"),
+        "Look around some points at a time, or only count: query_ball_point, count_neighbors",
+        "keeps all pairs that are near enough: twice the radius has four times as many, or eight in space.",
+        "for at in range(0, len(points), 1000):  # points: what the tree was made of\n"
+        "    near = {owner}.query_ball_point(points[at : at + 1000], r)  # keep a count or a mean of each\n\n"
+        "count = ({owner}.count_neighbors({owner}, r) - len(points)) // 2  # or how many pairs there are in all\n"
+        "pairs = {owner}.query_pairs(r, output_type='ndarray')  # or 16 bytes for a pair, no Python objects",
+        Case("from scipy.spatial import cKDTree\nt = cKDTree(X)", "n = t.query_pairs(5)"),
+        both(is_method_of("scipy"), lambda call, _death: call.argument("output_type") is None),
     ),
 )

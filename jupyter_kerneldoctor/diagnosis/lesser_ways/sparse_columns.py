@@ -1,4 +1,4 @@
-"""Sparse matrices that stand in a table beside plain columns, and are written out with all their zeros."""
+"""Zeros that are written out: sparse columns of a table, labels; and files that are read whole, of rows or texts."""
 
 import ast
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
-from .conditions import is_written
-from .way import LesserWay, called_object
+from .conditions import is_written, without
+from .way import LesserWay, called_object, names
 
 _BESIDE = ("concat", "join", "merge", "assign", "hstack", "column_stack", "insert")
 """What puts columns beside others."""
@@ -48,8 +48,10 @@ WAYS = (
         "and plain columns.",
         "from scipy import sparse\n\n"
         "numbers = sparse.csr_matrix(table[['the other columns']].to_numpy('float32'))  # scaled before, where needed\n"
-        "X = sparse.hstack([numbers, {matrix}]).tocsr()  # to learn from; StandardScaler(with_mean=False)\n\n"
-        "from sklearn.compose import ColumnTransformer  # or all in one model, which does the same\n\n"
+        "both = sparse.hstack([numbers, {matrix}]).tocsr()  # to learn from; StandardScaler(with_mean=False)\n\n"
+        "from sklearn.compose import ColumnTransformer  # or all in one model, which does the same\n"
+        "from sklearn.feature_extraction.text import TfidfVectorizer\n"
+        "from sklearn.preprocessing import StandardScaler\n\n"
         "columns = ColumnTransformer([\n"
         "    ('words', TfidfVectorizer(max_features=20_000, min_df=5), 'the text'),\n"
         "    ('numbers', StandardScaler(), ['the other columns']),\n])\n"
@@ -61,5 +63,38 @@ WAYS = (
             "model.fit(sparse.hstack([csr_matrix(df[['km', 'age']]), X]).tocsr(), df['price'])",
             Case(_WORDS + "full = words", "model.fit(full, df['price'])"),  # scikit-learn keeps it sparse
         ),
+    ),
+    LesserWay(
+        ("sklearn.preprocessing.label_binarize",),
+        "Keep only the labels that are there: sparse_output=True",
+        "makes a number for each row and each label, nearly all of them zero.",
+        "{to} = {function}({a0}, classes=classes, sparse_output=True)  # with your classes",
+        Case("from sklearn.preprocessing import label_binarize", "Y = label_binarize(y, classes=c)"),
+        without("sparse_output"),
+        silent=("Y = label_binarize(y, classes=c, sparse_output=True)",),
+    ),
+    LesserWay(
+        ("sklearn.datasets.load_svmlight_file", "sklearn.datasets.load_svmlight_files"),
+        "Read a part of the file, as float32: offset, length",
+        "reads all rows, each number as eight bytes.",
+        "from sklearn.datasets import load_svmlight_file\n\n"
+        "X, y = load_svmlight_file({path}, dtype='float32', n_features=1000,  # with your number of features\n"
+        "                          offset=0, length=200_000_000)  # these bytes of the file; then those that follow",
+        Case("from sklearn.datasets import load_svmlight_file", "X, y = load_svmlight_file('a')"),
+        lambda call, _death: (
+            {"path": "path" if call.name.endswith("files") else names(call)["a0"]}
+            if call.argument("length") is None
+            else False
+        ),
+    ),
+    LesserWay(
+        ("sklearn.datasets.load_files",),
+        "Read each file when it is asked for: load_content=False, input='filename'",
+        "reads all files, and keeps their contents.",
+        "from sklearn.feature_extraction.text import HashingVectorizer\n\n"
+        "found = {function}({a0}, load_content=False)  # their names only\n"
+        "X = HashingVectorizer(input='filename').transform(found.filenames)  # one file after the other",
+        Case("from sklearn.datasets import load_files", "d = load_files('texts')"),
+        lambda call, _death: call.argument("load_content") is None,
     ),
 )

@@ -17,6 +17,15 @@ def _of_a_product(call: Call, death: Death) -> bool:
     return any(name.endswith("MultiIndex.from_product") for one in given for name in made_by(one, call, death))
 
 
+def _two_maps(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Name the two tables that are joined by place, and the function."""
+    given, is_method = names(call), call.name.startswith("geopandas.GeoDataFrame.")
+    if not is_method and len(call.node.args) < 2:
+        return False
+    first, second = (given["owner"], given["a0"]) if is_method else (given["of0"], given["of1"])
+    return {"first": first, "second": second, "join": "gpd.sjoin" if is_method else given["function"]}
+
+
 def _again_and_again(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     around = [*call.scope.loops_around(call.node), *call.scope.around(call.node)]
     inside = call.scope.inside(call.statement)
@@ -123,7 +132,7 @@ WAYS = (
         "Make fewer shifted copies, of float32",
         "makes a copy of the column for each shift, of eight bytes a number.",
         "numbers = {table}.select_dtypes('float64').columns\n{table}[numbers] = {table}[numbers].astype('float32')\n"
-        "lags = [1, 2, 3, 24, 48, 168]  # those that matter",
+        "few = [1, 2, 3, 24, 48, 168]  # those that matter",
         Case(_FRAME, "lags = {k: df['x'].shift(k) for k in range(200)}"),
         _again_and_again,
     ),
@@ -131,8 +140,8 @@ WAYS = (
         tuple(f"pandas.{kind}.{name}" for kind in ("DataFrame", "Series") for name in ("astype", "map", "apply")),
         "Compare hashes or categories, not texts",
         "makes a text of each value, of some 50 bytes.",
-        "keys = pd.util.hash_pandas_object({table}, index=False)  # eight bytes for each row\n"
-        "same = {table}.duplicated()  # duplicates need no texts at all\n"
+        "keys = pd.util.hash_pandas_object({table}[['a', 'b']], index=False)  # with your columns: eight bytes a row\n"
+        "same = {table}.duplicated(['a', 'b'])  # duplicates need no texts at all\n"
         "small = {column}.astype('category')  # where few values are different",
         Case(_FRAME, "key = df['a'].map(str) + df['b'].astype(str)"),
         _to_texts,
@@ -141,7 +150,8 @@ WAYS = (
         ("pandas.Series.apply",),
         "Make the table of a list of the values",
         "makes a Series of each value.",
-        "{to} = pd.DataFrame({owner}.tolist(), index={owner}.index)",
+        "parts = {owner}.dropna()  # rows without a list are left out\n"
+        "{to} = pd.DataFrame(parts.tolist(), index=parts.index)",
         Case(_FRAME, "wide = df['parts'].apply(pd.Series)"),
         _to_series,
     ),
@@ -150,7 +160,7 @@ WAYS = (
         "Work on whole columns, not row by row",
         "makes a Series of each row, and keeps what comes of each.",
         "{table}['new'] = {table}['a'] * {table}['b']  # whole columns at once\n\n"
-        "{table}['new'] = [f(row) for row in {table}.itertuples(index=False)]  # or a number of each row",
+        "{table}['new'] = [f(row) for row in {table}.itertuples(index=False)]  # row.a, not row['a']",
         Case(_FRAME, "out = df.apply(f, axis=1)"),
         _by_rows,
     ),
@@ -198,9 +208,11 @@ WAYS = (
         ("geopandas.sjoin", "geopandas.overlay", "geopandas.sjoin_nearest", "geopandas.GeoDataFrame.sjoin"),
         "Join fewer columns, some rows at a time",
         "gives a row with a geometry for each pair that meets.",
-        "few = {of1}[['geometry', 'id']]\nparts = []\nfor at in range(0, len({a0}), 10_000):\n"
-        "    part = gpd.sjoin({of0}.iloc[at : at + 10_000], few)\n"
+        "few = {second}[['geometry', 'id']]\nparts = []\nfor at in range(0, len({first}), 10_000):\n"
+        "    part = {join}({first}.iloc[at : at + 10_000], few)\n"
         "    parts.append(part.groupby('id').size())  # only what you need of the pairs",
+        Case("import geopandas as gpd", "pairs = gpd.sjoin(shops, areas)", says=("gpd.sjoin(shops.iloc[at",)),
+        _two_maps,
     ),
 )
 

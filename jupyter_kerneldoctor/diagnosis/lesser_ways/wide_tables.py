@@ -146,8 +146,8 @@ WAYS = (
         ("pandas.DataFrame.corr", "pandas.DataFrame.cov"),
         "Correlate with one column, or fewer columns",
         "makes a number for each pair of columns.",
-        "{table}.corrwith({table}['target'])  # with one column\n\n"
-        "few = {table}.loc[:, {table}.var().nlargest(500).index].astype('float32')  # or those that vary most",
+        "{table}.corrwith({table}['target'], numeric_only=True)  # with one column\n\n"
+        "few = {table}.loc[:, {table}.var(numeric_only=True).nlargest(500).index].astype('float32')  # that vary most",
         Case(_FRAME, "c = df.corr()"),
         lambda call, _death: _window_of(call) not in _WINDOWS,
     ),
@@ -225,8 +225,7 @@ WAYS = (
         ("pandas.DataFrame.astype",),
         "Make it float32, and only the columns that you calculate with",
         "makes a second table of float64, 8 bytes for each value.",
-        "numbers = {table}.select_dtypes('number').columns\n"
-        "{to} = {table}[numbers].astype('float32')  # half of float64",
+        "few = {table}[['the columns', 'you calculate with']].astype('float32')  # half of float64",
         Case(_FRAME, "df = df.astype(float)"),
         _to_float,
         silent=("df = df.astype('float32')",),
