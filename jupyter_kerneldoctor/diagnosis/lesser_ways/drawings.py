@@ -129,7 +129,7 @@ WAYS = (
         (".to_jshtml", ".to_html5_video"),
         "Write the film to a file, frame by frame: save",
         "keeps a picture of each frame as text, for the page, up to the `embed_limit` that is set.",
-        "{owner}.save('film.mp4', dpi=80, fps=20)  # frame by frame; or fewer of them: FuncAnimation(..., frames=100)\n"
+        "{owner}.save('film.mp4', dpi=80, fps=20)  # with ffmpeg; or fewer frames=\n"
         "from IPython.display import Video\n\nVideo('film.mp4')",
         Case(
             "import matplotlib as mpl\nfrom matplotlib.animation import FuncAnimation\n"
@@ -145,8 +145,9 @@ WAYS = (
         ("imageio.mimsave", "imageio.mimwrite", "imageio.v2.mimsave", "imageio.v2.mimwrite"),
         "Write frame after frame: get_writer, append_data",
         "is given all frames at once.",
-        "import imageio.v2 as imageio\n\nwith imageio.get_writer({a0}, mode='I') as writer:\n"
-        "    for at in range(n_frames):\n        writer.append_data(draw(at)[::2, ::2])  # half as wide and high",
+        "import imageio.v2 as imageio\n\nwith imageio.get_writer('film.mp4', fps=20) as writer:  # no GIF\n"
+        "    for at in range(n_frames):  # draw: what makes a frame\n"
+        "        writer.append_data(draw(at)[::2, ::2])  # half as wide and high; a GIF would keep all of them",
     ),
     LesserWay(
         (".to_soundarray", ".iter_frames"),

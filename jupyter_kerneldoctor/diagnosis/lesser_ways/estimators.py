@@ -160,8 +160,8 @@ WAYS = (
         (".fit_transform", ".transform"),
         "Keep only the pieces that are not zero: sparse_output=True",
         "makes a column for each knot of each column; but four of them are zero in each row.",
-        "s = SplineTransformer(n_knots=50, sparse_output=True)  # with your own arguments\n"
-        "{to} = s.fit_transform({a0})  # Ridge and SGD take it",
+        "splines = SplineTransformer(n_knots=50, sparse_output=True)  # with your own arguments\n"
+        "{to} = splines.fit_transform({a0})  # Ridge and SGD take it",
         Case(
             "from sklearn.preprocessing import SplineTransformer\ns = SplineTransformer(99)", "Z = s.fit_transform(X)"
         ),

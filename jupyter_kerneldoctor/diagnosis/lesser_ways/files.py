@@ -93,7 +93,8 @@ WAYS = (
         "makes an object of each cell.",
         "{table}.to_parquet('table.parquet')  # or to_csv\n\nfrom openpyxl import Workbook\n\n"
         "book = Workbook(write_only=True)\nsheet = book.create_sheet()\n"
-        "sheet.append(list({table}.columns))\nfor row in {table}.itertuples(index=False):\n    sheet.append(row)\nbook.save('table.xlsx')",
+        "sheet.append(list({table}.columns))\n"
+        "for row in {table}.itertuples(index=False):\n    sheet.append(row)\nbook.save('table.xlsx')",
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "df.to_excel('a.xlsx')"),
     ),
     LesserWay(
@@ -124,7 +125,8 @@ WAYS = (
         ("json.dumps", "json.dump", "yaml.dump", "yaml.safe_dump"),
         "Write one record at a time, a line for each",
         "makes one text of everything.",
-        "with open('out.jsonl', 'w') as file:\n    for one in {a0}:  # of a dict: {of0}.items()\n        file.write(json.dumps(one) + '\\n')",
+        "with open('out.jsonl', 'w') as file:\n    for one in {a0}:  # of a dict: {of0}.items()\n"
+        "        file.write(json.dumps(one) + '\\n')",
     ),
     LesserWay(
         ("pandas.read_excel", "openpyxl.load_workbook"),
@@ -139,7 +141,8 @@ WAYS = (
         ("xml.etree.ElementTree.parse", "lxml.etree.parse"),
         "Take one element at a time: iterparse",
         "makes an object of each element, ten times the size of the file.",
-        "from xml.etree import ElementTree\n\nfor event, element in ElementTree.iterparse({a0}):\n    ...\n    element.clear()",
+        "from xml.etree import ElementTree\n\n"
+        "for event, element in ElementTree.iterparse({a0}):\n    ...\n    element.clear()",
     ),
     LesserWay(
         ("numpy.genfromtxt", "numpy.loadtxt"),

@@ -20,10 +20,10 @@ WAYS = (
         ("statsmodels.formula.api.ols", "patsy.dmatrix", "patsy.dmatrices", "formulaic.model_matrix"),
         "Take the means of the groups out, no column for each group: y - y.groupby(shop).mean()",
         "makes a column of eight bytes for each category of `C(...)`, nearly all zeros.",
-        "group = df['shop']  # what stands in C(...)\n"
-        "for name in ['y', 'x']:  # your numbers: the same slopes as with a column for each group\n"
-        "    df[name] -= df.groupby(group)[name].transform('mean')\n"
-        "result = smf.ols('y ~ x - 1', df).fit()  # for several groups at once: linearmodels' AbsorbingLS",
+        "numbers = ['y', 'x']  # yours; shop: what stands in C(...)\n"
+        "flat = df[numbers] - df.groupby('shop')[numbers].transform('mean')\n"
+        "result = smf.ols('y ~ x - 1', flat).fit()  # the same slopes; their errors are a little too small\n"
+        "# for several groups at once: linearmodels' AbsorbingLS",
         Case("import statsmodels.formula.api as smf", "m = smf.ols('y ~ x + C(shop)', df)"),
         _has_categories,
         silent=("m = smf.ols('y ~ x', df)",),
@@ -36,7 +36,7 @@ WAYS = (
         "Put rare categories together, or absorb the groups: pyfixest",
         "makes a column of eight bytes for each category of `C(...)`, nearly all zeros.",
         "rare = df['shop'].map(df['shop'].value_counts()) < 1000  # shop: what stands in C(...)\n"
-        "df['shop'] = df['shop'].where(~rare, 'other')  # far fewer categories\n\n"
+        "few = df.assign(shop=df['shop'].where(~rare, 'other'))  # far fewer categories\n\n"
         "import pyfixest\n\nfit = pyfixest.fepois('y ~ x | shop', df)  # of counts: no column for a group",
         Case("import statsmodels.formula.api as smf", "m = smf.logit('y ~ x + C(shop)', df)"),
         _has_categories,
@@ -57,8 +57,9 @@ WAYS = (
         (".fit",),
         "Add up the products of the columns, some rows at a time: np.linalg.solve",
         "copies all rows, decomposes them, and keeps residuals and weights of each.",
-        "XX, Xy = 0, 0\nfor part, y in zip(np.array_split(X, 100), np.array_split(Y, 100)):  # your X, y\n"
-        "    XX, Xy = XX + part.T @ part, Xy + part.T @ y  # columns x columns only\n"
+        "XX, Xy = 0, 0\nfor at in range(0, len(X), 10_000):  # your X, y\n"
+        "    part = np.asarray(X[at : at + 10_000])\n"
+        "    XX, Xy = XX + part.T @ part, Xy + part.T @ np.asarray(y[at : at + 10_000])  # columns x columns only\n"
         "slopes = np.linalg.solve(XX, Xy)  # some digits less exact; a sample of the rows gives errors as well",
         Case("import statsmodels.api as sm\nm = sm.OLS(y, X)", "r = m.fit()"),
         made("statsmodels", "OLS", "WLS"),
@@ -114,7 +115,7 @@ WAYS = (
         "makes a column for each item that occurs, nearly all of it False.",
         "from mlxtend.frequent_patterns import fpgrowth\n\nencoder = TransactionEncoder().fit(baskets)\n"
         "table = pd.DataFrame.sparse.from_spmatrix(encoder.transform(baskets, sparse=True), columns=encoder.columns_)\n"
-        "frequent = fpgrowth(table, min_support=0.02)",
+        "frequent = fpgrowth(table, min_support=0.02, use_colnames=True)",
         Case(
             "from mlxtend.preprocessing import TransactionEncoder\nte = TransactionEncoder()",
             "t = te.fit_transform(baskets)",
@@ -151,8 +152,8 @@ WAYS = (
         ("scanpy.pp.scale", "scanpy.pp.regress_out"),
         "Take the genes that vary most first, and scale without a mean: zero_center=False",
         "writes all zeros of a sparse matrix, too.",
-        "sc.pp.highly_variable_genes({a0}, n_top_genes=2000)\nadata = {of0}[:, {of0}.var.highly_variable].copy()\n"
-        "sc.pp.scale(adata, zero_center=False, max_value=10)  # stays sparse",
+        "sc.pp.highly_variable_genes({a0}, n_top_genes=2000)\nfew = {of0}[:, {of0}.var.highly_variable].copy()\n"
+        "sc.pp.scale(few, zero_center=False, max_value=10)  # stays sparse",
         Case("import scanpy as sc", "sc.pp.scale(adata)"),
         lambda call, death: not given(False, "zero_center", 1)(call, death),
     ),

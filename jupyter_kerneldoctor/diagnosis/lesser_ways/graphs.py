@@ -11,7 +11,7 @@ from ..death import Death
 from ..examples.stuck import own_frame, thread
 from ..place import guilty_place
 from .conditions import given, is_gathered, without
-from .way import LesserWay
+from .way import LesserWay, names
 
 _NX = "import networkx as nx"
 _ADDS = ("index_add", "index_add_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")
@@ -107,10 +107,14 @@ WAYS = (
         "Score only pairs with a neighbour in common, one after the other",
         "goes through each pair of nodes without an edge, and all of them are kept.",
         "import heapq\n\naround = lambda u: {{w for v in {of0}[u] for w in {of0}[v]}} - set({of0}[u])  # two steps\n"
-        "pairs = ((u, w) for u in {a0} for w in around(u) if u < w)\n"
-        "best = heapq.nlargest(1000, nx.jaccard_coefficient({a0}, pairs), key=lambda one: one[2])  # with your score",
+        "best = []\nfor u in {a0}:\n    scored = {score}({a0}, [(u, w) for w in around(u) if u < w])\n"
+        "    best = heapq.nlargest(1000, [*best, *scored], key=lambda one: one[2])",
         Case(_NX, "s = list(nx.jaccard_coefficient(G))"),
-        lambda call, death: len(call.node.args) == 1 and is_gathered(call, death),
+        lambda call, death: (
+            len(call.node.args) == 1
+            and is_gathered(call, death)
+            and {"score": "nx.jaccard_coefficient" if call.name.endswith("non_edges") else names(call)["function"]}
+        ),
         silent=("s = list(nx.jaccard_coefficient(G, pairs))",),
     ),
     LesserWay(

@@ -12,9 +12,11 @@ _MODULES = {
     "nx": "networkx",
     "gpd": "geopandas",
     "xr": "xarray",
+    "px": "plotly.express",
+    "smf": "statsmodels.formula.api",
     **{name: name for name in ("torch", "keras", "xgboost", "json", "tifffile", "re", "random", "zlib", "scipy")},
     **{name: name for name in ("lightgbm", "catboost", "gensim", "cv2", "librosa", "sqlite3", "pickle", "anndata")},
-    **{name: name for name in ("category_encoders", "hdbscan", "rasterio", "shap", "umap", "GPy")},
+    **{name: name for name in ("category_encoders", "hdbscan", "rasterio", "shap", "umap", "GPy", "obspy", "requests")},
 }
 """By the name that snippets use."""
 

@@ -19,7 +19,8 @@ def _unpacked(module: str) -> str:
     """Return how a file of this kind is unpacked piece by piece."""
     if module == "zlib":
         return (
-            "import zlib\n\nunpack = zlib.decompressobj()\nwith open('packed', 'rb') as packed, open('data', 'wb') as file:\n"
+            "import zlib\n\nunpack = zlib.decompressobj()\n"
+            "with open('packed', 'rb') as packed, open('data', 'wb') as file:\n"
             "    while part := packed.read(1 << 20):\n        file.write(unpack.decompress(part))"
         )
     ending = {"gzip": "gz", "bz2": "bz2", "lzma": "xz"}[module]
@@ -68,7 +69,7 @@ WAYS = (
         ("pdfplumber.open", "fitz.open", "pypdf.PdfReader", "PyPDF2.PdfReader", "pdfminer.high_level.extract_pages"),
         "Take the text of one page at a time, and close the file: with, page.extract_text()",
         "keeps the objects of each page that was looked at, until the file is closed.",
-        "with pdfplumber.open({a0}) as pdf:\n    for page in pdf.pages:  # one page at a time\n"
+        "import pdfplumber\n\nwith pdfplumber.open({a0}) as pdf:\n    for page in pdf.pages:  # one page at a time\n"
         "        text = page.extract_text()  # keep the text, or a count, not the page\n"
         "        page.close()  # forgets its objects; behind the loop `with` closes the file",
     ),

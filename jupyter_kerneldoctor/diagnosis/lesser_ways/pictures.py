@@ -87,7 +87,7 @@ WAYS = (
         "Keep the bytes, and let the network scale them: Rescaling(1 / 255)",
         "makes four bytes of each, and the division another such array.",
         "{to} = {owner}  # the bytes as they are: a quarter of float32\n"
-        "layers.Rescaling(1 / 255)  # the first layer of the network, behind Input: scales batch by batch\n"
+        "keras.layers.Rescaling(1 / 255)  # the first layer of the network, behind Input: scales batch by batch\n"
         "# or in the pipeline: ds = tf.data.Dataset.from_tensor_slices(({owner}, y)).batch(32)\n"
         "# ds = ds.map(lambda x, y: (tf.cast(x, 'float32') / 255, y))",
         Case(
@@ -118,7 +118,7 @@ WAYS = (
         _resizes_all,
     ),
     LesserWay(
-        ("networkx.to_numpy_array", "networkx.adjacency_matrix", "networkx.floyd_warshall_numpy"),
+        ("networkx.to_numpy_array", "networkx.floyd_warshall_numpy"),
         "Keep the graph's matrix sparse: to_scipy_sparse_array",
         "makes a number for each pair of nodes.",
         "A = nx.to_scipy_sparse_array({a0})",
@@ -156,9 +156,13 @@ WAYS = (
         tuple(f"networkx.{name}" for name in ("all_simple_paths", "find_cliques", "enumerate_all_cliques")),
         "Take one after the other, not a list of all",
         "finds more than can be kept.",
-        "for one in {function}({a0}):  # with your other arguments; `cutoff=4` bounds the paths\n    ...",
-        Case("import networkx as nx", "p = list(nx.all_simple_paths(G, 1, 2))"),
-        is_gathered,
+        "for one in {again}:  # `cutoff=4` bounds the paths\n    ...",
+        Case(
+            "import networkx as nx",
+            "p = list(nx.all_simple_paths(G, 1, 2))",
+            says=("for one in nx.all_simple_paths(G, 1, 2)",),
+        ),
+        lambda call, death: is_gathered(call, death) and {"again": " ".join(call.text.split())},
     ),
     LesserWay(
         ("networkx.from_pandas_edgelist", "networkx.read_edgelist", "networkx.complete_graph", "networkx.complement"),
@@ -195,7 +199,8 @@ WAYS = (
         ),
         "Make each picture small when it is read, or read it when it is needed",
         "reads a picture of width x height x 3 bytes, and all of them are kept.",
-        "def pictures(paths):  # one after the other, half as wide and high\n    for path in paths:\n"
+        "from PIL import Image\n\ndef pictures(paths):  # one after the other, at most 256 dots wide and high\n"
+        "    for path in paths:\n"
         "        with Image.open(path) as picture:\n            picture.thumbnail((256, 256))\n"
         "            yield np.asarray(picture)  # uint8: one byte for each value",
         Case("import cv2", "frames = [cv2.imread(p) for p in paths]"),
@@ -251,7 +256,7 @@ GENERAL = (
         "Work on a smaller picture, or with float32",
         "makes new pictures, most of them of float64: eight bytes for each value.",
         "small = {of0}[::2, ::2].astype('float32')  # half as wide and high, half as exact: an eighth\n"
-        "{to} = {function}(small)  # with your other arguments",
+        "{to} = {function}(small)  # with your other arguments, lengths halved",
         Case("from scipy import ndimage", "out = ndimage.gaussian_filter(img, 3)"),
     ),
 )

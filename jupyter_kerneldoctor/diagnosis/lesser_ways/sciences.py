@@ -21,6 +21,7 @@ WAYS = (
         ("astropy.io.fits.getdata", "astropy.io.fits.open"),
         "Read a part of the picture: section, memmap",
         "reads all of the picture where it is compressed, scaled or asked for whole.",
+        "from astropy.io import fits\n\n"
         "with fits.open({a0}, memmap=True) as file:\n"
         "    part = file[0].section[0:1000, 0:1000]  # only these rows and columns are read",
     ),
@@ -54,8 +55,8 @@ WAYS = (
         ("obspy.read",),
         "Read some hours only: starttime, endtime",
         "reads the whole recording.",
-        "t = obspy.UTCDateTime('2024-01-01')  # your first hour\n"
-        "{to} = obspy.read({a0}, starttime=t, endtime=t + 3600)  # ObsPy: an hour; headonly=True shows what there is",
+        "begin = obspy.UTCDateTime('2024-01-01')  # your first hour\n"
+        "{to} = obspy.read({a0}, starttime=begin, endtime=begin + 3600)  # an hour; headonly=True shows what there is",
         fits=without("starttime", "headonly"),
         silent=("st = obspy.read('a.mseed', starttime=t, endtime=t + 9)",),
     ),
@@ -73,6 +74,7 @@ WAYS = (
         ("SimpleITK.ReadImage", "SimpleITK.GetArrayFromImage"),
         "Read some slices only, as they are stored",
         "unpacks the whole volume.",
+        "import SimpleITK as sitk\n\n"
         "reader = sitk.ImageFileReader()\nreader.SetFileName(path)\nreader.ReadImageInformation()\n"
         "reader.SetExtractSize((*reader.GetSize()[:2], 10))  # ten slices\n"
         "part = sitk.GetArrayViewFromImage(reader.Execute())",
@@ -88,6 +90,7 @@ WAYS = (
         ("Bio.SeqIO.to_dict",),
         "Look sequences up in their file: SeqIO.index",
         "keeps all sequences, each as an object.",
+        "from Bio import SeqIO\n\n"
         "{to} = SeqIO.index('sequences.fasta', 'fasta')  # reads a sequence when it is asked for\n"
         "for record in SeqIO.parse('sequences.fasta', 'fasta'):  # or one after the other\n    ...",
     ),
@@ -105,8 +108,8 @@ WAYS = (
         (".dissolve", ".unary_union", ".union_all", ".buffer"),
         "Make the shapes simpler, and join one group at a time",
         "makes new shapes with the corners of all of them.",
-        "{table}['geometry'] = {table}.geometry.simplify(10)  # in units of the map: far fewer corners\n"
-        "for key, part in {table}.groupby('region'):\n    shape = part.geometry.union_all()  # one group at a time",
+        "simple = {table}.assign(geometry={table}.geometry.simplify(10))  # in units of the map: far fewer corners\n"
+        "for key, part in simple.groupby('region'):\n    shape = part.geometry.union_all()  # one group at a time",
         Case("import geopandas as gpd\ng = gpd.read_file('a')", "d = g.dissolve(by='k')"),
         is_made_by("geopandas.read_file", "geopandas.GeoDataFrame", "geopandas.read_parquet"),
     ),

@@ -9,7 +9,7 @@ from ..code.literals import number
 from ..code.notebook import Call
 from ..death import Death
 from .conditions import given, not_seen
-from .way import LesserWay
+from .way import LesserWay, names
 
 _FEW = 20
 
@@ -72,21 +72,22 @@ WAYS = (
         ("pymc.sample", "pymc3.sample", "pymc.sample_posterior_predictive"),
         "Keep fewer draws, and fewer variables",
         "keeps each draw of each variable, and of all that is derived from them.",
-        "trace = pm.sample(1000, chains=2)  # a thousand draws are enough for most\n"
+        "trace = {sample}(1000, chains=2)  # a thousand draws are enough for most\n"
         "# no pm.Deterministic for large arrays: they are kept for each draw; var_names=[...] when predicting",
+        fits=lambda call, _death: {"sample": names(call)["function"].removesuffix("_posterior_predictive")},
     ),
     LesserWay(
         ("scipy.integrate.solve_ivp",),
         "Keep fewer times: t_eval, a larger max_step",
         "keeps the state at each step, and a step is at most `max_step`.",
-        "{to} = solve_ivp({a0}, span, y0, t_eval=np.linspace(*span, 1000))  # your arguments; no dense_output",
+        "{to} = {function}({a0}, span, y0, t_eval=np.linspace(*span, 1000))  # your arguments; no dense_output",
         fits=not_seen("t_eval", 4),
     ),
     LesserWay(
         ("numpy.random.choice", "numpy.random.permutation"),
         "Draw without a list of all: default_rng().choice, random.sample(range(n), k)",
         "shuffles all of them to give a few.",
-        "rng = np.random.default_rng()\n{to} = rng.choice({a0}, k, replace=False)  # memory for k numbers only\n\n"
+        "{to} = np.random.default_rng().choice({a0}, k, replace=False)  # memory for k numbers only\n\n"
         "import random\n\nsome = random.sample(range(10**10), k)  # or without NumPy: a range takes no memory",
         Case("import numpy as np", "i = np.random.choice(10**9, 10, replace=False)"),
         _without_putting_back,

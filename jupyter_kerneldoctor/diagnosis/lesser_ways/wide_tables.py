@@ -1,6 +1,7 @@
 """Tables of pandas that get more rows or columns than anyone asks for, and rows that databases hand over."""
 
 import ast
+from collections.abc import Mapping
 
 from ..case import Case
 from ..code.calls import given_to, last_name
@@ -83,15 +84,21 @@ def _as_texts(call: Call, death: Death) -> bool:
     return False
 
 
-def _of_cursor(call: Call, death: Death) -> bool:
+_OF_MYSQL = "{}.cursors.SSCursor)  # MySQL: some rows at a time come from the server"
+_IMPORTED = {"MySQLdb": "import MySQLdb.cursors\n\n", "pymysql": "import pymysql\n\n"}
+
+
+def _of_cursor(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether the cursor of a database fetches all rows at once: those of psycopg2 without a name, and of MySQL."""
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else call.node
     cursors = [one for one, _ in all_origins(owner, call.scope, death.code) if isinstance(one, ast.Call)]
     if any(last_name(one.func) == "cursor" and given_to(one) for one in cursors):
         return False
-    return any(
-        made(package, "connect", "cursor")(call, death) for package in ("psycopg2", "psycopg", "pymysql", "MySQLdb")
-    )
+    by_server = "name='rows')  # PostgreSQL: some rows at a time come from the server"
+    kinds = {"psycopg2": by_server, "psycopg": by_server, "pymysql": _OF_MYSQL, "MySQLdb": _OF_MYSQL}
+    found = (package for package in kinds if made(package, "connect", "cursor")(call, death) is not False)
+    package = next(found, None)
+    return False if package is None else {"how": kinds[package].format(package), "imported": _IMPORTED.get(package, "")}
 
 
 def _of_steps(call: Call, _death: Death) -> bool | dict[str, str]:
@@ -245,8 +252,7 @@ WAYS = (
         (".execute",),
         "Let the database keep the rows, and take some at a time: a cursor with a name, SSCursor",
         "fetches all rows of the answer at once, before the first is asked for.",
-        "cursor = connection.cursor(name='rows')  # PostgreSQL: some rows at a time come from the server\n"
-        "cursor = connection.cursor(pymysql.cursors.SSCursor)  # MySQL\ncursor.execute({a0})\n"
+        "{imported}cursor = connection.cursor({how}\ncursor.execute({a0})  # connection: yours\n"
         "for row in cursor:\n    ...",
         Case(
             "import psycopg2\ncon = psycopg2.connect('a')\ncur = con.cursor()",
