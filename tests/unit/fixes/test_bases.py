@@ -78,9 +78,9 @@ def test_a_long_text_stands_in_a_line_of_its_own_above_the_snippet():
         (
             "import pandas as pd\ndf = pd.DataFrame(a)",
             "wide = df['p'].apply(pd.Series)",
-            "wide = pd.DataFrame(df['p'].to",
+            "parts = df['p'].dropna()",
         ),
-        ("import pandas as pd\ndf = pd.DataFrame(a)", "k = df['a'].map(str)", "hash_pandas_object(df, index"),
+        ("import pandas as pd\ndf = pd.DataFrame(a)", "k = df['a'].map(str)", "hash_pandas_object(df[['a', 'b']], index"),
         (
             "import pandas as pd\ndf = pd.DataFrame(a)",
             "p = df['a'].str.split(',', expand=True)",
