@@ -111,10 +111,16 @@ def _sorts(call: Call, _death: Death) -> bool | Mapping[str, str]:
     """Give how an array is sorted in its own place: not where its order is asked for."""
     if not isinstance(call.argument("a", 0), ast.Name) or not _is_last_use(call):
         return False
+    own = names(call)["of0"]
     if call.name == "numpy.argsort":
-        return {"in_place": "", "partition": "argpartition"}
-    line = f"{names(call)['of0']}.sort()  # in place: no copy, the old order is gone\n\n"
-    return {"in_place": line, "partition": "partition"}
+        part = f"    places.extend(at + np.argsort({own}[at : at + 1_000_000])[-10:])\n"
+        loop = f"places = []\nfor at in range(0, len({own}), 1_000_000):  # the largest ten of a million\n{part}"
+        return {
+            "largest": f"{loop}top = sorted(places, key=lambda i: {own}[i])[-10:]  # where the largest ten of all are"
+        }
+    return {
+        "largest": f"{own}.sort()  # in place: no copy, the old order is gone\ntop = {own}[-10:]  # the largest ten"
+    }
 
 
 def _has_a_name(call: Call) -> bool:
@@ -214,9 +220,9 @@ WAYS = (
 GENERAL = (
     LesserWay(
         ("numpy.sort", "numpy.argsort"),
-        "Sort it where it is, or ask for the largest only",
+        "Sort it where it is, or ask for the largest of some at a time",
         "makes a sorted copy, or eight bytes for each number.",
-        "{in_place}top = np.{partition}({a0}, -10)[-10:]  # the largest ten, in no order",
+        "{largest}",
         Case("import numpy as np", "s = np.sort(x)"),
         _sorts,
     ),

@@ -123,10 +123,10 @@ WAYS = (
     ),
     LesserWay(
         (".fit", ".fit_transform"),
-        "Ask for the first components only: n_components=50, svd_solver='randomized'",
+        "Ask for the first components only: n_components=50, copy=False, of float32",
         "works out as many components as there are columns or rows, whichever are fewer.",
         "from sklearn.decomposition import PCA\n\n"
-        "pca = PCA(n_components=50, svd_solver='randomized')  # fifty, of more columns than that\n"
+        "pca = PCA(n_components=50, copy=False)  # fifty, of more columns than that\n"
         "{to} = pca.fit_transform({of0}.astype('float32'))\n"
         "# some rows at a time: IncrementalPCA(n_components=50).partial_fit(part)",
         Case("from sklearn.decomposition import PCA\np = PCA()", "Z = p.fit_transform(X)"),

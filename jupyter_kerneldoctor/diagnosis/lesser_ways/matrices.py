@@ -10,6 +10,7 @@ from .way import LesserWay
 
 _NP = "import numpy as np"
 _LONGEST = 40
+_FEW_COLUMNS = 8  # hashes of the rows, and what makes them, take as much
 _FACTORS = (
     *(
         f"scipy.linalg.{name}"
@@ -26,6 +27,13 @@ def _right_side(call: Call, _death: Death) -> Mapping[str, str]:
     given = call.argument("b", 1) if call.name.endswith("spsolve") else None
     text = "" if given is None else " ".join(call.scope.segment(given).split())
     return {"b": text if 0 < len(text) <= _LONGEST else "b"}
+
+
+def _of_many_columns(call: Call, death: Death) -> bool:
+    """Whether equal rows are looked for, not of a few columns as far as is known."""
+    value = death.values.of(call.node.args[0], call.scope) if call.node.args else None
+    is_narrow = value is not None and len(value.shape) == 2 and (value.shape[1] or _FEW_COLUMNS) < _FEW_COLUMNS
+    return given(0, "axis", 4)(call, death) is True and not is_narrow
 
 
 WAYS = (
@@ -106,8 +114,8 @@ WAYS = (
         "keys = pd.util.hash_pandas_object(pd.DataFrame({a0}), index=False).to_numpy()  # a number for each row\n"
         "_, first = np.unique(keys, return_index=True)\n{to} = {of0}[first]  # each different row once, in no order",
         Case(_NP, "u = np.unique(X, axis=0)"),
-        given(0, "axis", 4),
-        silent=("u = np.unique(X)",),
+        _of_many_columns,
+        silent=("u = np.unique(X)", Case(_NP, "X = np.zeros((90_000_000, 3))\nu = np.unique(X, axis=0)")),
     ),
     LesserWay(
         tuple(f"scipy.ndimage.{name}" for name in ("map_coordinates", "zoom", "rotate", "shift", "affine_transform")),

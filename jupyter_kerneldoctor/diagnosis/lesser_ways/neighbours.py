@@ -129,7 +129,7 @@ WAYS = (
         "keeps a number for each pair of columns of each component with `covariance_type='full'`.",
         "from sklearn.mixture import GaussianMixture\n\n"
         "model = GaussianMixture(n_components=10, covariance_type='diag').fit({a0})  # with your n_components\n"
-        "# or fewer columns before: PCA(n_components=50, svd_solver='randomized')",
+        "# or fewer columns before: PCA(n_components=50)",
         without("covariance_type"),
         others=("BayesianGaussianMixture",),
         silent="9, covariance_type='diag'",
@@ -140,7 +140,7 @@ WAYS = (
         "Take fewer columns before: PCA, or those that vary most",
         "makes a number for each pair of columns, and some matrices as large.",
         "from sklearn.decomposition import PCA\n\n"
-        "few = PCA(n_components=100, svd_solver='randomized').fit_transform({a0})\n"
+        "few = PCA(n_components=100).fit_transform({a0})\n"
         "{owner}.fit(few)  # 100 x 100 numbers; and your y, where it takes one",
         others=(
             *("EmpiricalCovariance", "OAS", "ShrunkCovariance", "MinCovDet", "EllipticEnvelope", "GraphicalLasso"),

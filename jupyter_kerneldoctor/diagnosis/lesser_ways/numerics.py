@@ -233,10 +233,9 @@ WAYS = (
     ),
     LesserWay(
         tuple(f"scipy.signal.{name}" for name in ("correlate", "correlate2d")),
-        "Correlate with a transform, and near the middle only: method='fft', mode='same'",
+        "Correlate near the middle only, in float32: mode='same'",
         "gives a number for each shift, and works in numbers of eight bytes.",
-        "from scipy.signal import correlate\n\n"
-        "{to} = correlate({of0}.astype('float32'), {of1}.astype('float32'), mode='same', method='fft')",
+        "{to} = {function}({of0}.astype('float32'), {of1}.astype('float32'), mode='same')  # less than 'full'",
         Case("from scipy import signal", "c = signal.correlate2d(a, b)"),
         lambda call, _death: len(call.node.args) > 1 and not call.argument("mode", 2),
     ),

@@ -80,7 +80,11 @@ def test_a_long_text_stands_in_a_line_of_its_own_above_the_snippet():
             "wide = df['p'].apply(pd.Series)",
             "parts = df['p'].dropna()",
         ),
-        ("import pandas as pd\ndf = pd.DataFrame(a)", "k = df['a'].map(str)", "hash_pandas_object(df[['a', 'b']], index"),
+        (
+            "import pandas as pd\ndf = pd.DataFrame(a)",
+            "k = df['a'].map(str)",
+            "hash_pandas_object(df[['a', 'b']], index",
+        ),
         (
             "import pandas as pd\ndf = pd.DataFrame(a)",
             "p = df['a'].str.split(',', expand=True)",
