@@ -115,9 +115,7 @@ def _sorts(call: Call, _death: Death) -> bool | Mapping[str, str]:
     if call.name == "numpy.argsort":
         part = f"    places.extend(at + np.argsort({own}[at : at + 1_000_000])[-10:])\n"
         loop = f"places = []\nfor at in range(0, len({own}), 1_000_000):  # the largest ten of a million\n{part}"
-        return {
-            "largest": f"{loop}top = sorted(places, key=lambda i: {own}[i])[-10:]  # where the largest ten of all are"
-        }
+        return {"largest": f"{loop}top = sorted(places, key=lambda i: {own}[i])[-10:]  # where the largest of all are"}
     return {
         "largest": f"{own}.sort()  # in place: no copy, the old order is gone\ntop = {own}[-10:]  # the largest ten"
     }

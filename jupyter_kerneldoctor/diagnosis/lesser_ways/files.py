@@ -280,7 +280,7 @@ GENERAL = (
         ("builtins.dict",),
         "Keep numbers in an array, or a table in place of a dict",
         "makes an object of each key and each value, a hundred bytes and more for a pair.",
-        "table = pd.Series(values, index=keys)  # eight bytes for a number; table[key] as before",
+        "table = pd.Series(values, index=keys)  # of numbers: eight bytes each; table[key] as before",
         Case("d = dict(zip(keys, values))"),
         lambda call, _death: len(call.node.args) == 1,
     ),

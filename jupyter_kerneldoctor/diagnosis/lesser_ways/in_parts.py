@@ -12,7 +12,7 @@ from .conditions import given, is_method_of, is_written, where_it_grew
 from .way import LesserWay, called_object
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
-_BY_COLUMN = ("describe", "nunique", "quantile", "mode", "median", "skew", "kurt", "std", "var", "sem")
+_BY_COLUMN = ("quantile", "mode", "median", "skew", "kurt", "std", "var", "sem")
 _GAPS = ("isna", "isnull", "notna", "notnull")
 _FILTERS = {
     "scipy.signal.filtfilt": ("x", 2),

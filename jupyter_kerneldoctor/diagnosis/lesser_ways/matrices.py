@@ -115,7 +115,7 @@ WAYS = (
         "_, first = np.unique(keys, return_index=True)\n{to} = {of0}[first]  # each different row once, in no order",
         Case(_NP, "u = np.unique(X, axis=0)"),
         _of_many_columns,
-        silent=("u = np.unique(X)", Case(_NP, "X = np.zeros((90_000_000, 3))\nu = np.unique(X, axis=0)")),
+        silent=("u = np.unique(X)", Case(_NP + "\nX = np.zeros((90_000_000, 3))", "u = np.unique(X, axis=0)")),
     ),
     LesserWay(
         tuple(f"scipy.ndimage.{name}" for name in ("map_coordinates", "zoom", "rotate", "shift", "affine_transform")),
@@ -170,8 +170,8 @@ GENERAL = (
         "Work on a smaller matrix, in float32 and in its own place: overwrite_a",
         "works on a full matrix and copies of it, all rows together.",
         "from scipy import linalg\n\n"
-        "small = {of0}.astype('float32')  # half of float64; a little more on the diagonal keeps it stable\n"
-        "f = linalg.lu_factor(small, overwrite_a=True, check_finite=False)  # in its place; so does linalg.cholesky\n\n"
+        "small = {of0}.astype('float32', order='F')  # half of float64; a little more on the diagonal keeps it stable\n"
+        "factors = linalg.lu_factor(small, overwrite_a=True, check_finite=False)  # in place; so is linalg.cholesky\n\n"
         "# where nearly all of it is zero: scipy.sparse, and cg or splu of scipy.sparse.linalg\n"
         "# similarities of n points: some of them are enough, as sklearn.kernel_approximation.Nystroem takes",
         Case(_NP, "L = np.linalg.cholesky(K)"),
