@@ -131,9 +131,10 @@ WAYS = (
         "works out the slope between every two of the points: a tenth of them needs a hundredth.",
         "few_y, few_x = {of0}[::10], {x}[::10]  # every tenth point\n{to} = {function}(few_y, few_x)\n\n"
         "months = series.resample('MS').mean()  # of days: the means of months, or of years ('YS'); the same trend\n\n"
-        "from sklearn.linear_model import TheilSenRegressor\n\n"
-        "fit = TheilSenRegressor(max_subpopulation=10_000).fit(np.reshape({x}, (-1, 1)), {a0})  # some pairs\n"
-        "slope = fit.coef_[0]",
+        "values, times = np.asarray({a0}), np.asarray({x})  # or a million of the pairs, drawn\n"
+        "i, j = np.random.default_rng(0).integers(0, len(times), (2, 1_000_000))\n"
+        "differ = times[i] != times[j]\n"
+        "slope = np.median((values[i] - values[j])[differ] / (times[i] - times[j])[differ])",
         Case("from scipy import stats", "s = stats.theilslopes(y, x)", says=("few_y, few_x = y[::10], x[::10]",)),
         _points,
     ),
