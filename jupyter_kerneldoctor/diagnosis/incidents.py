@@ -110,7 +110,7 @@ def _interrupted(recording: Recording) -> Iterator[tuple[Survived, Death]]:
 
 
 def _stuck(before: Recording, until_s: float, kind: str, error: str) -> Iterator[tuple[Survived, Death]]:
-    death = examine(before)
+    death = replace(examine(before), is_past=True)
     if death.look is None or death.cell is None:
         return
     hangs = findings_of(lambda cause: cause.judge(death) if cause.family == Family.STUCK else None)

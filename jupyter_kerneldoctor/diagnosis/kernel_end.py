@@ -54,6 +54,8 @@ class KernelEnd(RecordedEnd):
     """The incident that is asked about, in place of the end: `cell`, `line` and `environment` are those of it."""
     causes: tuple[CauseFinding, ...] = ()
     """The causes that fit, likeliest first, once they were judged: fixes and texts see them, causes do not."""
+    is_past: bool = False
+    """It is a wait, or a loop, as it was before somebody ended it: a look at the kernel now shows nothing of it."""
 
     @cached_property
     def likely_causes(self) -> frozenset[str]:

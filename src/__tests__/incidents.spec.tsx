@@ -42,6 +42,12 @@ it('says how sure it is of the error before a shutdown, and tells that once', as
   expect(text()).toContain('strong evidence');
   expect(text()).toContain('MemoryError, then shut down');
   expect(text()).not.toContain('Survived before');
+  // The cell in which it went wrong is shown, as of a kernel that died.
+  expect(all('h3').map(node => node.textContent)).toEqual([
+    'Where',
+    'What to change',
+    'Why we think so'
+  ]);
 });
 
 it('says what to free first in a kernel that has hardly any memory left', async () => {

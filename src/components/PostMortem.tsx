@@ -31,9 +31,8 @@ export function PostMortem({ report }: IProps): JSX.Element {
     report.loaded_by === 'magic' &&
     !model.isRecordedAgain(report);
   const hasPlace =
-    (report.state === 'died' && familyOf(report) !== 'start') ||
-    (isRunning(report) && report.cell !== null) ||
-    (report.state === 'ended' && report.fixes.length > 0);
+    report.cell !== null ||
+    (report.state === 'died' && familyOf(report) !== 'start');
   return (
     <article>
       <Headline report={report} />

@@ -120,6 +120,18 @@ def test_a_hang_that_somebody_interrupted_is_what_is_told_of_a_kernel_that_was_t
     assert answer.fixes
 
 
+def test_to_look_at_the_kernel_is_advised_only_while_the_cell_waits():
+    recorded = stuck_in("q.get()", 1, waits_in="futex_wait_queue")
+    later_s = recorded.stuck[-1].since_mono_s + 35
+
+    def command(told):
+        return next(fix.snippet for fix in diagnose(told).fixes if fix.id == "interrupt-and-inspect")
+
+    assert f"inspect --kernel {recorded.kernel.process.pid}" in command(recorded)
+    for over in (ended(recorded), interrupted(recorded, later_s), interrupted(ended(recorded), later_s)):
+        assert command(over) == "# in a terminal, when it happens again:\njupyter kerneldoctor inspect"
+
+
 def test_an_endless_loop_that_somebody_interrupted_is_told_as_well():
     recorded = recording(LOOP, alive=True, memory=(100 * MIB,) * 3, stacks=at_work(LOOP, 3))
     answer = diagnose(interrupted(recorded, recorded.samples[-1].mono_s))

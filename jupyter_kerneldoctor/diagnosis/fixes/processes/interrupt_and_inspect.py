@@ -25,10 +25,10 @@ class InterruptAndInspect(Advice):
     SILENT = [Case("q.get()", cause="fork-unsafe")]
 
     def facts(self, death: Death) -> dict[str, str]:
-        """Name the line at which it waits, and the kernel while there is one."""
-        is_alive, still = death.recording.alive, death.stuck_cell
+        """Name the line at which it waits, and the kernel while it waits there."""
+        waits_now, still = death.recording.alive and not death.is_past, death.stuck_cell
         command = {"which_": f" --kernel {death.recording.kernel.process.pid}", "when_": ""}
-        if not is_alive:
+        if not waits_now:
             command = {"which_": "", "when_": ", when it happens again"}
         if still is None or still.line is None or death.cell is None:
             return {"waits": "The cell does not come to its end.", **command}
