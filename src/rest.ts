@@ -362,6 +362,7 @@ export interface ILiveSummary {
   limit?: ILiveLimit | null;
   used_bytes?: number | null;
   left_bytes?: number | null;
+  reserved_bytes?: number | null;
   level?: 'ok' | 'low' | 'critical' | null;
   lasts_s?: number | null;
   running?: ILiveRunning | null;

@@ -30,17 +30,27 @@ export class StatusItem extends ReactWidget {
       return null;
     }
     const trans = this._trans;
+    const amounts = [
+      bytes(shown.used_bytes ?? 0),
+      bytes(shown.limit.bytes),
+      shown.limit.name
+    ];
     return (
       <button
         type="button"
         className={`jp-KernelDoctor-status jp-mod-${shown.level}`}
-        title={trans.__(
-          '%1 of %2 in use (%3), by this kernel %4',
-          bytes(shown.used_bytes ?? 0),
-          bytes(shown.limit.bytes),
-          shown.limit.name,
-          bytes(shown.own_bytes ?? 0)
-        )}
+        title={
+          typeof shown.reserved_bytes === 'number'
+            ? trans.__(
+                '%1 of %2 reserved by this kernel, used or not (%3)',
+                ...amounts
+              )
+            : trans.__(
+                '%1 of %2 in use (%3), by this kernel %4',
+                ...amounts,
+                bytes(shown.own_bytes ?? 0)
+              )
+        }
         onClick={this._open}
       >
         {trans.__('%1 left', bytes(shown.left_bytes))}

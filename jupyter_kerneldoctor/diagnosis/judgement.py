@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 from .analysis.ending import FROM_OUTSIDE
 from .analysis.growth import MOST
 from .analysis.guilty_statement import grown_objects
+from .analysis.memory_shape import Shape
 from .analysis.named_in_code import named_in_code, outer_name
 from .analysis.recording_block import recorder_around
 from .analysis.statements import statement_at, statement_with
@@ -22,6 +23,7 @@ from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostM
 from .ranking import rank
 from .texts.allocation_site import free_first, statement_to_blame
 from .texts.memory_story import story
+from .texts.reserved import what_the_limit_counts
 from .texts.timeline import timeline
 
 MOST_SHOWN = 3
@@ -82,7 +84,7 @@ def diagnose(recording: Recording) -> PostMortem:
         else _end(death, ranked[0], None if before is None else latest),
         causes=ranked,
         timeline=timeline(death),
-        story=None if shape is None else story(judged, shape),
+        story=_story(judged if shape is not None else told, shape),
         memory_shape=None if shape is None else shape.name,
         no_stacks=recording.no_stacks,
         cell=_culprit(told, told.causes[0]),
@@ -179,6 +181,13 @@ def _is_about_memory(death: Death, cause: CauseFinding) -> bool:
     if cause.family == Family.OUTSIDE:
         return death.signal in FROM_OUTSIDE
     return cause.family in (Family.MEMORY, Family.UNKNOWN)
+
+
+def _story(death: Death, shape: Shape | None) -> str | None:
+    """Tell how the memory went; of an error that was survived, only why the kernel held less than its limit."""
+    if shape is not None:
+        return story(death, shape)
+    return " ".join(what_the_limit_counts(death)) or None if death.is_about_memory else None
 
 
 def _state(death: Death, cause: CauseFinding) -> State:

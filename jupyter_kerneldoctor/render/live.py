@@ -55,13 +55,17 @@ def headroom(doc: Document) -> str:
 
 
 def _gauge(doc: Document) -> str:
-    """Draw what all below the limit use, and on it what this kernel uses."""
+    """Draw what counts towards the limit, and on it what this kernel uses."""
     if doc["limit"] is None or doc["used_bytes"] is None:
         return ""
     total = doc["limit"]["bytes"]
-    shares = [min(100.0, 100 * (doc[name] or 0) / total) for name in ("used_bytes", "own_bytes")]
-    bars = "".join(f'<i style="width:{share:.1f}%"></i>' for share in shares)
-    name = f"{size(doc['used_bytes'])} of {size(total)} in use, by this kernel {size(doc['own_bytes'] or 0)}"
+    used, own, reserved = doc["used_bytes"], doc["own_bytes"] or 0, doc["reserved_bytes"]
+    if reserved is None:
+        name = f"{size(used)} of {size(total)} in use, by this kernel {size(own)}"
+    else:
+        own = used - reserved
+        name = f"{size(own)} of {size(total)} used by this kernel, {size(reserved)} reserved, not used"
+    bars = "".join(f'<i style="width:{min(100.0, 100 * part / total):.1f}%"></i>' for part in (used, own))
     return f'<div class="kd-gauge" role="img" aria-label="{name}" title="{name}">{bars}</div>'
 
 

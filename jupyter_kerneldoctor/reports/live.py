@@ -1,15 +1,15 @@
 """What a running kernel uses, what is left below the limit that would end it, and how long that lasts."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from ..diagnosis.texts.timeline import thin, unseen_peak
-from ..recording.events import Held, Namespace, Rlimit
+from ..recording.events import Held, Namespace
 from ..recording.model import Cell, Limit, Recording
-from ..recording.samples import Sample
+from .headroom import headroom, own_bytes, rss_at, time_of
 
 Document = dict[str, Any]
 
@@ -31,19 +31,6 @@ _LONGEST_S = 600.0
 
 
 @dataclass(frozen=True)
-class Headroom:
-    """A limit, and how much of it is in use by all that share it."""
-
-    limit: Limit
-    used_bytes: int
-
-    @property
-    def left_bytes(self) -> int:
-        """What is left; 0 above the limit."""
-        return max(0, self.limit.bytes - self.used_bytes)
-
-
-@dataclass(frozen=True)
 class Use:
     """What a cell did to the memory; None where it was not measured."""
 
@@ -60,49 +47,6 @@ class Use:
     def kept_bytes(self) -> int | None:
         """What was still in use afterwards, below zero where it freed memory."""
         return None if None in (self.after_bytes, self.before_bytes) else self.after_bytes - self.before_bytes  # type: ignore[operator]
-
-
-def headroom(recording: Recording) -> Headroom | None:
-    """Return the limit with the least room at the newest sample; None where none is known."""
-    last = recording.samples[-1] if recording.samples else None
-    if last is None:
-        return None
-    limits = [limit for limit in recording.limits if limit.bytes > 0]
-    rooms = [
-        Headroom(limit, limit.bytes - last.available_bytes)
-        for limit in limits
-        if limit.kind == "ram" and last.available_bytes is not None
-    ]
-    groups = [limit for limit in limits if limit.kind == "cgroup"]
-    if groups and last.cgroup_bytes is not None:
-        rooms.append(Headroom(min(groups, key=lambda limit: limit.bytes), last.cgroup_bytes))
-    rooms += _rooms_of_the_process(recording, last)
-    return min(rooms, key=lambda room: room.left_bytes, default=None)
-
-
-def _rooms_of_the_process(recording: Recording, last: Sample) -> Iterator[Headroom]:
-    """Yield the limits that `ulimit` set: they count what is reserved, used or not.
-
-    That is looked at rarely. Since then it has grown as the memory in use did.
-    """
-    state = next((one for one in reversed(recording.system_states) if one.rlimits), None)
-    if state is None:
-        return
-    then = _rss(recording, bisect_right(recording.samples, state.mono_s, key=_time) - 1)
-    grew = 0 if None in (then, last.rss_bytes) else last.rss_bytes - then  # type: ignore[operator]
-    for name, used, option in (
-        ("AS", state.address_space_bytes, "ulimit -v"),
-        ("DATA", state.data_bytes, "ulimit -d"),
-    ):
-        limit = state.rlimits.get(name, Rlimit()).soft
-        if limit and used is not None:
-            named = Limit("process", f"limit of the process, {option}", limit, "/proc/PID/limits")
-            yield Headroom(named, max(0, used + grew))
-
-
-def own_bytes(sample: Sample) -> int | None:
-    """Return the memory of the kernel with the processes below it."""
-    return sample.rss_bytes if sample.tree_bytes is None else sample.tree_bytes
 
 
 def lasts_s(recording: Recording, left_bytes: int) -> float | None:
@@ -142,6 +86,7 @@ def summary(recording: Recording, *, with_cells: bool = False) -> Document:
         "limit": None if room is None else {"bytes": room.limit.bytes, "name": room.limit.name},
         "used_bytes": None if room is None else room.used_bytes,
         "left_bytes": left_bytes,
+        "reserved_bytes": None if room is None else room.reserved_bytes,
         "level": None if share is None else "critical" if share < _CRITICAL else "low" if share < _LOW else "ok",
         "lasts_s": None if left_bytes is None or cell is None else lasts_s(recording, left_bytes),
         "running": None if cell is None else {**_named(cell), "seq": cell.seq},
@@ -193,15 +138,15 @@ def use_of(recording: Recording, cell: Cell) -> Use:
     before, peak, after = cell.rss_before_bytes, cell.peak_bytes, cell.rss_after_bytes
     if None not in (before, peak, after):
         return Use(before, peak, after)
-    begin = bisect_left(recording.samples, cell.started_mono_s, key=_time)
+    begin = bisect_left(recording.samples, cell.started_mono_s, key=time_of)
     end = len(recording.samples)
     if cell.ended_mono_s is not None:
-        end = bisect_right(recording.samples, cell.ended_mono_s, key=_time)
+        end = bisect_right(recording.samples, cell.ended_mono_s, key=time_of)
     during = [sample.rss_bytes for sample in recording.samples[begin:end] if sample.rss_bytes is not None]
     if before is None:
-        before = _rss(recording, begin - 1)
+        before = rss_at(recording, begin - 1)
     if after is None and cell.finished:
-        after = _rss(recording, end) or (during[-1] if during else None)
+        after = rss_at(recording, end) or (during[-1] if during else None)
     seen = [value for value in (before, after, peak, *during) if value is not None]
     return Use(before, max(seen, default=None), after)
 
@@ -216,14 +161,6 @@ def _points(recording: Recording) -> list[tuple[float, int]]:
             begin, end = bisect_left(points, (cell.started_mono_s,)), bisect_right(points, (cell.ended_mono_s, 1 << 63))
             unseen += unseen_peak(cell, cell.ended_mono_s, points[begin:end])
     return sorted(points + unseen)
-
-
-def _time(sample: Sample) -> float:
-    return sample.mono_s
-
-
-def _rss(recording: Recording, place: int) -> int | None:
-    return recording.samples[place].rss_bytes if 0 <= place < len(recording.samples) else None
 
 
 def _named(cell: Cell) -> Document:

@@ -116,6 +116,9 @@ class LiveUse(TypedDict, total=False):
     used_bytes: int | None
     """In use by all that share the limit."""
     left_bytes: int | None
+    reserved_bytes: int | None
+    """How much of what is used the kernel has only reserved, where its own limit counts that; else null. All that such
+    a limit counts is the kernel's."""
     level: Level | None
     lasts_s: float | None
     """How long what is left lasts at the steady growth of the running cell."""

@@ -27,6 +27,8 @@ export function Live({ kernel, open }: IProps): JSX.Element | null {
     return null;
   }
   const { cells, limit, timeline } = live;
+  const reserved = live.reserved_bytes ?? 0;
+  const isReserved = typeof live.reserved_bytes === 'number';
   return (
     <section
       className="jp-KernelDoctor-usage"
@@ -39,7 +41,12 @@ export function Live({ kernel, open }: IProps): JSX.Element | null {
         <Meter
           total={limit.bytes}
           used={live.used_bytes ?? 0}
-          own={live.own_bytes ?? 0}
+          own={
+            isReserved
+              ? (live.used_bytes ?? 0) - reserved
+              : (live.own_bytes ?? 0)
+          }
+          isReserved={isReserved}
           label={trans.__('In use of the %1', plain(limit.name))}
         />
       )}

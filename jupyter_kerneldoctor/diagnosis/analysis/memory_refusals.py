@@ -48,7 +48,7 @@ class Refusal:
     proven: bool = False
     """What was asked for did not fit below it; else it was only close."""
     used_bytes: int | None = None
-    """How much of a limit of the process was in use at the last measurement; None for a limit of the machine."""
+    """How much of a limit of the process was reserved at the last measurement; None for a limit of the machine."""
 
 
 def refusals(
@@ -92,7 +92,7 @@ def _rlimits(
             what = f"this process's limit is {size(limit)}"
             reached = f"this process's limit of {size(limit)} was used up" if near else what
             was_set = f"A limit of {size(limit)} was set for this process ({option}, RLIMIT_{name})"
-            text = f"{was_set}; {size(used)} of it was in use at the last measurement."
+            text = f"{was_set}; {size(used)} of it was reserved at the last measurement."
             yield Refusal(limit, what, reached, Evidence(text, limit, "bytes", "/proc/PID/limits"), proven, used)
 
 

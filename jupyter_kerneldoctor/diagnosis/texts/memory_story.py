@@ -13,6 +13,7 @@ from ..frameworks.hooks import code_of_hooks
 from ..frameworks.kept import outliving
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .allocation_site import filled_by_others
+from .reserved import what_the_limit_counts
 
 _STALE_S = 1.0
 _NAMED = 3  # cells and objects: more than three nobody keeps
@@ -180,9 +181,7 @@ def _limit(death: Death) -> Iterator[str]:
         yield sentence(f"{memory.limit_clause}{most}.")
     elif full:
         yield "Most of the memory allowed was in use before the cell began."
-    reserved = 0 if memory.refusal is None else memory.refusal.used_bytes or 0
-    if reserved > _ABOVE * (memory.peak_bytes or reserved):
-        yield f"That limit counts what is reserved, used or not: {size(reserved)} at the last measurement."
+    yield from what_the_limit_counts(death)
     if above:
         yield "A process can hold more than the limit: library files that it shares with other programs hardly count."
 

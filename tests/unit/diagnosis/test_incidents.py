@@ -106,6 +106,17 @@ def test_a_kernel_that_is_mute_after_its_memory_was_refused_is_told_as_that():
     assert after.cause.headline.startswith(answer.cause.headline.partition(" It has not")[0])
 
 
+@pytest.mark.parametrize("now", [{"alive": True}, {"server": "restart"}])
+def test_a_limit_that_counts_what_is_reserved_is_explained_where_the_kernel_held_less(now):
+    def story(reserved):
+        state = SystemState(-5.0, "incident", {"AS": Rlimit(4 * GIB)}, address_space_bytes=reserved)
+        more = {"incidents": [refused()], "system_states": [state], "memory": (2 * GIB,) * 3, **now}
+        return diagnose(with_seq(recording(CELL, idle=True, **more))).story
+
+    assert story(4 * GIB) == "That limit counts what is reserved, used or not: 4.0 GiB at the last measurement."
+    assert story(2 * GIB) is None
+
+
 def test_an_incident_is_placed_where_the_users_code_was():
     survived = alive(refused()).incidents[0]
 

@@ -213,7 +213,7 @@ def test_threads_may_lack_memory_for_their_stacks(name, used, option):
     assert refused.headline == (
         "No memory was left for another thread in this kernel: this process's limit of 700 MiB was used up."
     )
-    assert f"ulimit {option}, RLIMIT_{name}); 660 MiB of it was in use" in refused.evidence[1].text
+    assert f"ulimit {option}, RLIMIT_{name}); 660 MiB of it was reserved" in refused.evidence[1].text
 
     around = SystemState(-1, "incident", rlimits={name: Rlimit(700 * MIB)}, **{used: 660 * MIB})
     pool = "from concurrent.futures import ThreadPoolExecutor as Pool\nwith Pool(32) as pool: pool.map(get, urls)"

@@ -40,6 +40,7 @@ def test_the_limit_is_the_one_with_the_least_room() -> None:
     by_group = summary(recording(sample(1, 900, used=1070)))
     by_machine = summary(recording(sample(1, 900, used=1070, available=100)))
 
+    assert by_group["reserved_bytes"] is None
     assert (by_group["limit"]["name"], by_group["left_bytes"], by_group["level"]) == (
         "container limit",
         430 * MIB,
@@ -64,6 +65,7 @@ def test_the_limit_of_the_process_counts_what_is_reserved_and_what_was_added_sin
 
     assert found["limit"]["name"] == f"limit of the process, {option}"
     assert (found["left_bytes"], found["level"]) == (100 * MIB, "critical")
+    assert found["reserved_bytes"] == found["used_bytes"] - 1_000 * MIB  # nobody else counts
 
 
 def test_a_limit_of_the_process_that_is_further_away_does_not_count() -> None:
