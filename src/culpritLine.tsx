@@ -4,8 +4,9 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { Prose } from './components/Prose';
 import { IMark } from './culpritMarks';
 import { cellName, timestamp } from './format';
+import { shownIncident, toldBeforeTheEnd } from './incidents';
 
-/** The line below a cell that ended a kernel: what happened, and the fix. */
+/** The line below a cell that ended a kernel, or went wrong while it lived on: what happened, and the fix. */
 export class CulpritLine extends ReactWidget {
   constructor(
     private readonly _mark: IMark,
@@ -20,10 +21,12 @@ export class CulpritLine extends ReactWidget {
 
   protected render(): JSX.Element {
     const trans = this._trans;
-    const { ended, started, fixes } = this._mark.report;
+    const { report } = this._mark;
+    const { ended, started, fixes } = report;
+    const at = shownIncident(report)?.time ?? ended ?? started;
     return (
       <>
-        <span title={timestamp(ended ?? started)}>
+        <span title={timestamp(at)}>
           <Prose text={this._what()} />{' '}
           {fixes.length > 0 && (
             <Prose text={trans.__('Fix: %1.', fixes[0].title)} />
@@ -53,9 +56,13 @@ export class CulpritLine extends ReactWidget {
     const trans = this._trans;
     const { report, role } = this._mark;
     const { cause, causes, cell, other_cells, statement } = report;
-    const title = causes.find(({ id }) => id === cause)?.title ?? cause;
-    const why = title.split(':')[0];
+    const before = toldBeforeTheEnd(report);
+    const told = before ?? causes.find(({ id }) => id === cause);
+    const why = (told?.title ?? cause).split(':')[0];
     const name = (count: number | null) => cellName(trans, count);
+    if (before || report.state === 'survived') {
+      return this._whatWasSurvived(why, told?.family === 'stuck');
+    }
     if (role === 'called' && statement) {
       return trans.__(
         'Last time, line %1 of this cell ended the kernel when %2 ran: %3.',
@@ -73,5 +80,30 @@ export class CulpritLine extends ReactWidget {
       );
     }
     return trans.__('Last time, this cell ended the kernel: %1.', why);
+  }
+
+  private _whatWasSurvived(why: string, wasStuck: boolean): string {
+    const trans = this._trans;
+    const { report, role } = this._mark;
+    if (role === 'called' && report.statement) {
+      const { line } = report.statement;
+      const ran = cellName(trans, report.cell?.execution_count ?? null);
+      return wasStuck
+        ? trans.__(
+            'Last time, %1 got stuck in line %2 of this cell: %3.',
+            ran,
+            line,
+            why
+          )
+        : trans.__(
+            'Last time, %1 failed in line %2 of this cell: %3.',
+            ran,
+            line,
+            why
+          );
+    }
+    return wasStuck
+      ? trans.__('Last time, this cell got stuck: %1.', why)
+      : trans.__('Last time, this cell failed: %1.', why);
   }
 }

@@ -2,6 +2,7 @@ import type { Cell } from '@jupyterlab/cells';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { PanelLayout, Widget } from '@lumino/widgets';
 import { IRecordingRow, IReport } from './api';
+import { caseOf, wentWrong } from './incidents';
 import { PostMortems } from './model';
 import { findCell } from './notebookCells';
 import { Notebooks } from './notebooks';
@@ -9,17 +10,17 @@ import { StoredSet } from './storedSet';
 
 const CULPRIT = 'jp-KernelDoctor-culpritCell';
 
-/** What a cell had to do with a death: it ran, another one called code of it, or it may have run. */
+/** What a cell had to do with a case: it ran, another one called code of it, or it may have run. */
 export interface IMark {
   report: IReport;
   role: 'ran' | 'called' | 'queued';
 }
 
-/** Makes the line below a cell that ended a kernel. */
+/** Makes the line below a marked cell. */
 export type MakeLine = (mark: IMark, close: () => void) => Widget;
 
 /**
- * Marks the cells that ended a kernel, as long as their code is the code that ran, until they run through.
+ * Marks the cells that ended a kernel, or went wrong while it lived on, until they run through or are changed.
  *
  * Below such a cell a line says what happened, with the fix. It blocks nothing, and can be closed.
  */
@@ -35,7 +36,7 @@ export class CulpritMarks {
     NotebookActions.executed.connect((_, { cell, success }) => {
       const mark = this._marked.get(cell);
       if (success && mark?.role === 'ran') {
-        this._lived.add(mark.report.recording);
+        this._lived.add(caseIn(mark.report));
         this._update();
       }
     });
@@ -59,7 +60,7 @@ export class CulpritMarks {
     this._marked = wanted;
     for (const [cell, mark] of wanted) {
       cell.addClass(CULPRIT);
-      if (this._closed.has(mark.report.recording)) {
+      if (this._closed.has(caseIn(mark.report))) {
         this._removeLine(cell);
       } else if (!this._lines.has(cell)) {
         this._addLine(cell, mark);
@@ -67,12 +68,12 @@ export class CulpritMarks {
     }
   }
 
-  /** The marked cells of all open notebooks, each with the newest death in it. */
+  /** The marked cells of all open notebooks, each with the newest case in it. */
   private _wanted(): Map<Cell, IMark> {
     const wanted = new Map<Cell, IMark>();
     for (const row of this._newest()) {
       const panels = this._notebooks.find(row);
-      const report = panels.length > 0 && this._report(row.recording);
+      const report = panels.length > 0 && this._report(row);
       for (const panel of report ? panels : []) {
         for (const [cell, mark] of marksIn(panel, report as IReport)) {
           if (!wanted.has(cell)) {
@@ -88,29 +89,30 @@ export class CulpritMarks {
     const seen = new Set<string>();
     return this._model.cases.filter(row => {
       const key = JSON.stringify([row.notebook ?? row.kernel_id, row.cell_id]);
-      const isNewest = row.state === 'died' && row.cell_id && !seen.has(key);
+      const isNewest = wentWrong(row) && row.cell_id && !seen.has(key);
       seen.add(key);
-      return isNewest && !this._lived.has(row.recording);
+      return isNewest && !this._lived.has(caseOf(row));
     });
   }
 
   /** Return a report that was read; null while it is on its way. */
-  private _report(recording: string): IReport | null {
-    if (!this._reports.has(recording)) {
-      this._reports.set(recording, null);
-      this._read(recording)
+  private _report(row: IRecordingRow): IReport | null {
+    const key = caseOf(row);
+    if (!this._reports.has(key)) {
+      this._reports.set(key, null);
+      this._read(row.recording)
         .then(report => {
-          this._reports.set(recording, report);
+          this._reports.set(key, report);
           this._update();
         })
         .catch(() => undefined);
     }
-    return this._reports.get(recording) ?? null;
+    return this._reports.get(key) ?? null;
   }
 
   private _addLine(cell: Cell, mark: IMark): void {
     const line = this._makeLine(mark, () => {
-      this._closed.add(mark.report.recording);
+      this._closed.add(caseIn(mark.report));
       this._update();
       // Where the focus was is gone.
       cell.node.focus();
@@ -139,7 +141,13 @@ export class CulpritMarks {
   private readonly _lived = new StoredSet('jupyter-kerneldoctor:lived');
 }
 
-/** Return the cells of a notebook that a death is about; none where the code that did it has changed. */
+function caseIn(report: IReport): string {
+  const { incidents } = report;
+  const survived = incidents?.[incidents.length - 1]?.headline;
+  return caseOf({ ...report, survived });
+}
+
+/** Return the cells of a notebook that a case is about; none where the code that did it has changed. */
 export function marksIn(
   panel: NotebookPanel,
   report: IReport

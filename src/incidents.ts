@@ -1,4 +1,4 @@
-import { IIncident, IReport } from './api';
+import { IIncident, IRecordingRow, IReport } from './api';
 
 /** Return the incident that the report is about; null where the kernel did not survive one. */
 export function shownIncident(report: IReport): IIncident | null {
@@ -22,4 +22,23 @@ export function survivedBefore(report: IReport): IIncident[] {
   return (report.incidents ?? [])
     .filter(incident => incident !== shown)
     .reverse();
+}
+
+/** Whether a recording is about a cell that ended its kernel, or went wrong while the kernel lived on. */
+export function wentWrong(row: IRecordingRow): boolean {
+  const { headline, state, survived } = row;
+  const isTold = !!survived && headline.startsWith(survived);
+  return (
+    state === 'died' || state === 'survived' || (state === 'ended' && isTold)
+  );
+}
+
+/** Return what tells a case from all others: a kernel dies once, and may survive more than one error. */
+export function caseOf(
+  one: Pick<IRecordingRow, 'recording' | 'state' | 'survived'>
+): string {
+  const { recording, state, survived } = one;
+  return state === 'died' || !survived
+    ? recording
+    : JSON.stringify([recording, survived]);
 }

@@ -21,6 +21,7 @@ import { Inspector } from './inspector';
 import { Kernels } from './kernels';
 import { LiveFeed } from './live';
 import { PostMortems } from './model';
+import { News } from './news';
 import { Notebooks } from './notebooks';
 import { asDeath, notifyOfDeath } from './notifications';
 import { openPage } from './pages';
@@ -106,6 +107,7 @@ function activate(
   if (statusBar) {
     usage.addTo(statusBar);
   }
+  new News(live, model);
   const peaks = new PeakMarks(notebooks, live, trans);
   const culprits = new CulpritMarks(
     model,
@@ -186,7 +188,8 @@ function activate(
         usage.apply({
           showHeadroom: isOn('showHeadroom'),
           warnOfGrowth: isOn('warnOfGrowth'),
-          showPeaks: isOn('showPeaks')
+          showPeaks: isOn('showPeaks'),
+          markCulprits: isOn('markCulprits')
         });
         peaks.isOn = isOn('showPeaks');
         culprits.isOn = isOn('markCulprits');

@@ -21,7 +21,6 @@ export class KernelDoctorPanel extends ReactWidget {
     this.title.caption = trans.__('Kernel Doctor');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', trans.__('Kernel Doctor'));
-    _doctor.live.changed.connect(this._follow, this);
   }
 
   protected onAfterShow(): void {
@@ -49,19 +48,6 @@ export class KernelDoctorPanel extends ReactWidget {
     );
   }
 
-  /** Read the list again when the kernel got stuck, or went on, or survived an error: no event reports that. */
-  private _follow(): void {
-    const { shown } = this._doctor.live;
-    const noted =
-      shown && JSON.stringify([shown.recording, shown.noted_mono_s]);
-    if (noted !== null && noted !== this._noted) {
-      if (this._noted !== null && this.isVisible) {
-        void this._doctor.model.refresh();
-      }
-      this._noted = noted;
-    }
-  }
-
   /** Give the panel room when it is first opened at JupyterLab's smallest width; what the user chose later stays. */
   private _widen(): void {
     let side: Widget | null = this.parent;
@@ -86,7 +72,6 @@ export class KernelDoctorPanel extends ReactWidget {
     split.setRelativeSizes(sizes);
   }
 
-  private _noted: string | null = null;
   private _isWidened = false;
   private readonly _visibility = new Signal<this, void>(this);
 }

@@ -13,6 +13,7 @@ export interface IUsageSettings {
   showHeadroom: boolean;
   warnOfGrowth: boolean;
   showPeaks: boolean;
+  markCulprits: boolean;
 }
 
 /**
@@ -20,7 +21,7 @@ export interface IUsageSettings {
  *
  * The server is told what is shown: all of it where the panel is visible, otherwise the summary for the status bar, and
  * nothing at all where neither is wanted or the whole page is hidden. The peaks of cells, which are marked in the
- * notebook, are asked for only where they are wanted.
+ * notebook, are asked for only where they are wanted. The summary tells as well that a cell is to be marked.
  */
 export class Usage {
   constructor(
@@ -36,11 +37,12 @@ export class Usage {
     _feed.changed.connect(() => this._warn());
   }
 
-  /** Whether something in the status bar is wanted. */
+  /** What is wanted. */
   settings: IUsageSettings = {
     showHeadroom: true,
     warnOfGrowth: true,
-    showPeaks: true
+    showPeaks: true,
+    markCulprits: true
   };
 
   addTo(statusBar: IStatusBar): void {
@@ -61,14 +63,13 @@ export class Usage {
   }
 
   private _follow(): void {
-    const { showHeadroom, warnOfGrowth, showPeaks } = this.settings;
     const isOpen = this._panel.isVisible;
     const isWanted =
       document.visibilityState !== 'hidden' &&
-      (isOpen || showHeadroom || warnOfGrowth || showPeaks);
+      (isOpen || Object.values(this.settings).includes(true));
     const kernel = this._notebooks.currentKernel;
     const kernel_id = isWanted && kernel ? kernel.kernel_id : null;
-    this._feed.watch(kernel_id, isOpen, showPeaks);
+    this._feed.watch(kernel_id, isOpen, this.settings.showPeaks);
   }
 
   /** Say once of a cell that what is left will not last. */

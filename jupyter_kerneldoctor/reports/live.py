@@ -1,7 +1,7 @@
 """What a running kernel uses, what is left below the limit that would end it, and how long that lasts."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,6 +25,9 @@ _WINDOW_S, _SHORTEST_S = 20.0, 3.0
 
 _STEADY = 0.5
 """Each half of the growth has at least this share of the whole slope."""
+
+_TELLING = ("MemoryError", "KeyboardInterrupt")
+"""Errors of a cell that may be told as survived: an interrupt ends a hang, or a loop that has no end."""
 
 _LONGEST_S = 600.0
 """What lasts longer is no news."""
@@ -90,11 +93,18 @@ def summary(recording: Recording, *, with_cells: bool = False) -> Document:
         "level": None if share is None else "critical" if share < _CRITICAL else "low" if share < _LOW else "ok",
         "lasts_s": None if left_bytes is None or cell is None else lasts_s(recording, left_bytes),
         "running": None if cell is None else {**_named(cell), "seq": cell.seq},
-        "noted_mono_s": max(
-            [*(one.mono_s for one in recording.stuck), *(one.mono_s for one in recording.incidents)], default=None
-        ),
+        "noted_mono_s": max(_noted_mono_s(recording), default=None),
         **({"cells": [_row(recording, cell) for cell in recording.cells[-_CELLS:]]} if with_cells else {}),
     }
+
+
+def _noted_mono_s(recording: Recording) -> Iterator[float]:
+    """Yield when it got stuck, went on, or survived an error. Some errors are known only by their name."""
+    yield from (one.mono_s for one in recording.stuck)
+    yield from (one.mono_s for one in recording.incidents)
+    yield from (
+        cell.ended_mono_s for cell in recording.cells if cell.error in _TELLING and cell.ended_mono_s is not None
+    )
 
 
 def document(recording: Recording, others: Iterable[Recording] = ()) -> Document:

@@ -117,7 +117,16 @@ export async function show(state: IServerState) {
     await settled();
   };
   const counted = () => lists;
-  return { ...open, copied, deleted, inspected, model, tell, counted };
+  return {
+    ...open,
+    copied,
+    deleted,
+    inspected,
+    model,
+    feed: live,
+    tell,
+    counted
+  };
 }
 
 export async function settled() {

@@ -1,4 +1,5 @@
 import { ILive } from '../live';
+import { News } from '../news';
 import { lastsMessage } from '../notifications';
 import { nearest, ticks } from '../chart';
 import { trans } from './fixtures';
@@ -143,13 +144,17 @@ describe('the live view', () => {
 });
 
 it('reads the list again when something was noted, and not before', async () => {
-  const { counted, tell } = await show({ live: live() });
+  const { counted, model, feed, tell } = await show({ live: live() });
+  new News(feed, model);
   await tell(live({ noted_mono_s: null }));
   await tell(live({ noted_mono_s: null, own_bytes: 1 }));
   const before = counted();
   await tell(live({ noted_mono_s: 71.5 }));
   expect(counted()).toBe(before + 1);
   await tell(live({ noted_mono_s: 71.5, own_bytes: 2 }));
+  // Another notebook comes to the front, and the first again.
+  await tell(live({ kernel_id: 'k2', recording: 'r9', noted_mono_s: null }));
+  await tell(live({ noted_mono_s: 71.5 }));
   expect(counted()).toBe(before + 1);
 });
 

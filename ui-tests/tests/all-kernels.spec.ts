@@ -2,10 +2,13 @@ import { expect } from '@jupyterlab/galata';
 import {
   askUntil,
   die,
+  GROW,
   interrupt,
+  LIMIT,
   openNotebook,
   openPanel,
   prompt,
+  run,
   showWhy,
   start,
   toast,
@@ -37,6 +40,17 @@ test('the first crash of a notebook that loads nothing is explained', async ({
   await expect(
     report.getByRole('button', { name: 'Go to cell [2]' })
   ).toBeVisible();
+});
+
+test('a MemoryError is told below its cell also where nothing was loaded', async ({
+  page,
+  tmpPath
+}) => {
+  await openNotebook(page, tmpPath, 'refused.ipynb', [LIMIT, GROW]);
+  await run(page, 0, 1);
+  await run(page, 1, 2);
+  const line = page.locator('.jp-Notebook-cell').nth(1).getByRole('note');
+  await expect(line).toContainText(/Last time, this cell failed: .* Fix: /);
 });
 
 test('a kernel that loads nothing can be asked what it is doing', async ({

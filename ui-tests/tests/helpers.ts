@@ -45,6 +45,15 @@ export function complaintsOf(page: Pick<Page, 'on'>): string[] {
   return complaints;
 }
 
+/** As below `ulimit -v`: the kernel may have some hundred MiB more than it has reserved by then. */
+export const LIMIT = `import resource
+pages = int(open("/proc/self/statm").read().split()[0])
+most = pages * resource.getpagesize() + 400_000_000
+resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))`;
+/** Asks for more than that. */
+export const GROW =
+  'kept = []\nfor i in range(1000):\n    kept.append(b"x" * 20_000_000)';
+
 /** A notebook with these code cells. */
 export function notebookOf(cells: string[]): object {
   return {

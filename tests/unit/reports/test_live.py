@@ -113,6 +113,9 @@ def test_what_may_need_another_report_is_noted() -> None:
     waits, went_on = Stuck(20.0, 10.0), Stuck(31.0, 10.0, over=True)
     survived = Incident("memory-error", 40.0, "MemoryError")
 
+    def failed(error: str) -> Cell:
+        return Cell("load()", 1, seq=1, started_mono_s=2.0, ended_mono_s=50.0, error=error)
+
     noted = [
         summary(recording(sample(1, 100), **more))["noted_mono_s"]
         for more in (
@@ -120,10 +123,12 @@ def test_what_may_need_another_report_is_noted() -> None:
             {"stuck": (waits,)},
             {"stuck": (waits, went_on)},
             {"stuck": (waits,), "incidents": (survived,)},
+            {"cells": (failed("MemoryError"),)},
+            {"cells": (failed("KeyError"),)},
         )
     ]
 
-    assert noted == [None, 20.0, 31.0, 40.0]
+    assert noted == [None, 20.0, 31.0, 40.0, 50.0, None]
 
 
 def test_a_kernel_that_has_ended_runs_nothing() -> None:
