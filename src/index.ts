@@ -3,7 +3,7 @@ import {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { Clipboard, ICommandPalette } from '@jupyterlab/apputils';
+import { Clipboard, ICommandPalette, Notification } from '@jupyterlab/apputils';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { PageConfig } from '@jupyterlab/coreutils';
@@ -23,7 +23,7 @@ import { LiveFeed } from './live';
 import { PostMortems } from './model';
 import { News } from './news';
 import { Notebooks } from './notebooks';
-import { asDeath, notifyOfDeath } from './notifications';
+import { asDeath, notifyOfDeath, notifyOfHang } from './notifications';
 import { openPage } from './pages';
 import { KernelDoctorPanel } from './panel';
 import { PeakMarks } from './peakMarks';
@@ -107,7 +107,16 @@ function activate(
   if (statusBar) {
     usage.addTo(statusBar);
   }
-  new News(live, model);
+  let tellOfHangs = true;
+  new News(live, model, stuck => {
+    if (!tellOfHangs || panel.isVisible) {
+      return null;
+    }
+    const { recording } = stuck;
+    const show = () => void app.commands.execute(OPEN, { recording });
+    const id = notifyOfHang(trans, stuck, show);
+    return { dismiss: () => Notification.dismiss(id) };
+  });
   const peaks = new PeakMarks(notebooks, live, trans);
   const culprits = new CulpritMarks(
     model,
@@ -185,11 +194,13 @@ function activate(
         const isOn = (name: string) => settings.get(name).composite !== false;
         notify = isOn('notifyOnDeath');
         openOnDeath = isOn('openOnDeath');
+        tellOfHangs = isOn('notifyOfHang');
         usage.apply({
           showHeadroom: isOn('showHeadroom'),
           warnOfGrowth: isOn('warnOfGrowth'),
           showPeaks: isOn('showPeaks'),
-          markCulprits: isOn('markCulprits')
+          markCulprits: isOn('markCulprits'),
+          notifyOfHang: tellOfHangs
         });
         peaks.isOn = isOn('showPeaks');
         culprits.isOn = isOn('markCulprits');

@@ -2,6 +2,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import type { Event } from '@jupyterlab/services';
 import { bytes, cellName, fileName } from './format';
+import { IRecordingRow } from './api';
 import { ILiveFeed } from './live';
 import { ILiveSummary } from './rest';
 import { plain } from './text';
@@ -37,10 +38,13 @@ export function asDeath(event: Event.Emission): IDeath | null {
   };
 }
 
+/** A toast has no type for code, which stands between backticks. */
+function quoted(text: string): string {
+  return plain(text).replace(/`([^`\n]+)`/g, '“$1”');
+}
+
 export function deathMessage(trans: TranslationBundle, death: IDeath): string {
-  // A toast has no type for code, which stands between backticks.
-  const said = plain(death.brief ?? death.headline);
-  const headline = said.replace(/`([^`\n]+)`/g, '“$1”');
+  const headline = quoted(death.brief ?? death.headline);
   if (death.brief !== null) {
     // The essential comes first: a toast is cut at 140 characters.
     return death.notebook === null
@@ -95,6 +99,28 @@ export function notifyOfDeath(
     autoClose: false,
     actions: [{ label: trans.__('Show why'), callback: show }]
   });
+}
+
+/** Say that a kernel is stuck; a quiet notification, as nothing is lost. */
+export function notifyOfHang(
+  trans: TranslationBundle,
+  stuck: IRecordingRow,
+  show: () => void
+): string {
+  return Notification.info(hangMessage(trans, stuck), {
+    autoClose: false,
+    actions: [{ label: trans.__('Show why'), callback: show }]
+  });
+}
+
+export function hangMessage(
+  trans: TranslationBundle,
+  { headline, notebook }: IRecordingRow
+): string {
+  const said = quoted(headline);
+  return notebook === null
+    ? said
+    : trans.__('%1 (%2)', said, plain(fileName(notebook)));
 }
 
 /** Growth that would last longer is left to the panel and the status bar. */

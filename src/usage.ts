@@ -14,6 +14,7 @@ export interface IUsageSettings {
   warnOfGrowth: boolean;
   showPeaks: boolean;
   markCulprits: boolean;
+  notifyOfHang: boolean;
 }
 
 /**
@@ -21,7 +22,8 @@ export interface IUsageSettings {
  *
  * The server is told what is shown: all of it where the panel is visible, otherwise the summary for the status bar, and
  * nothing at all where neither is wanted or the whole page is hidden. The peaks of cells, which are marked in the
- * notebook, are asked for only where they are wanted. The summary tells as well that a cell is to be marked.
+ * notebook, are asked for only where they are wanted. The summary tells as well that a cell is to be marked, or
+ * that the kernel may be stuck.
  */
 export class Usage {
   constructor(
@@ -42,7 +44,8 @@ export class Usage {
     showHeadroom: true,
     warnOfGrowth: true,
     showPeaks: true,
-    markCulprits: true
+    markCulprits: true,
+    notifyOfHang: true
   };
 
   addTo(statusBar: IStatusBar): void {

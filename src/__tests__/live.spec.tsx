@@ -145,7 +145,7 @@ describe('the live view', () => {
 
 it('reads the list again when something was noted, and not before', async () => {
   const { counted, model, feed, tell } = await show({ live: live() });
-  new News(feed, model);
+  new News(feed, model, () => null);
   await tell(live({ noted_mono_s: null }));
   await tell(live({ noted_mono_s: null, own_bytes: 1 }));
   const before = counted();
