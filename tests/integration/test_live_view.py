@@ -73,6 +73,7 @@ def test_a_limit_of_the_process_is_the_nearest_one(living_kernel: LiveKernel) ->
     left = re.match(r"(\d+) MiB left of .* \(limit of the process, ulimit -d\)", data["text/plain"])
     assert left is not None, data["text/plain"]
     assert 60 <= int(left[1]) <= 110
+    assert "MiB reserved, not used" in data["text/html"]
 
 
 def test_nobody_pays_for_it_who_does_not_ask() -> None:
