@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 
 import pytest
 from support.handwritten import write_recording
@@ -40,12 +41,20 @@ def server(tmp_path):
         [sys.executable, "-c", SERVER, port], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL
     ) as process:
         try:
-            address = f"http://127.0.0.1:{port}"
+            address = wait_for(lambda: address_of(tmp_path / "runtime"))
             request = urllib.request.Request(f"{address}/api/kernels", b"{}", {"Authorization": "token secret"})
             kernel_id = wait_for(lambda: posted(request))["id"]
             yield process, lambda: recording_of(tmp_path / "recorded", kernel_id), address
         finally:
             process.kill()
+
+
+def address_of(runtime):
+    """Where the server listens, as it notes it down: the port that was free may be another program's by then."""
+    for noted in runtime.glob("jpserver-*.json"):
+        with suppress(ValueError):  # half of it is written
+            return f"http://127.0.0.1:{json.loads(noted.read_text())['port']}"
+    return None
 
 
 def posted(request):

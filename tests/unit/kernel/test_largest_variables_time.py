@@ -32,19 +32,19 @@ def calls_of(monkeypatch, owner, name):
 
 def test_a_million_items_take_no_more_time_than_there_is():
     variables = {f"v{number}": [[float(n), str(n)] for n in range(100_000)] for number in range(10)}
-    begin = time.perf_counter()
+    begin = time.thread_time()
     _, complete = biggest(variables, {}, budget_s=0.003)
-    took = time.perf_counter() - begin
+    took = time.thread_time() - begin
 
     assert not complete
-    assert took < 0.1  # 3 ms and a machine that is busy with other things
+    assert took < 0.1  # 3 ms, and what the last one took
 
 
 def test_of_more_names_than_there_is_time_for_the_newest_are_looked_at():
     variables = {f"v{number}": number for number in range(200_000)} | {"x": np.zeros(4 * MIB, dtype="uint8")}
-    begin = time.perf_counter()
+    begin = time.thread_time()
     found, complete = biggest(variables, {}, budget_s=0.003)
-    took = time.perf_counter() - begin
+    took = time.thread_time() - begin
 
     assert [one["name"] for one in found] == ["x"]
     assert not complete
