@@ -133,7 +133,10 @@ COLUMNS = _smaller(
     "Make the new columns in float32, fewer of them, or for some rows at a time",
     "Each new column of float64 takes 8 bytes for each row, for as long as the table is there.",
     Form("= {part}.astype('float32')", "half of float64; int8 or category for small numbers and texts", 0.5),
-    Form("for rows in np.array_split({name}, 20): ...", "or make them for a part of the rows, use them, and go on"),
+    Form(
+        "for start in range(0, len({name}), 100_000): rows = {name}.iloc[start:start + 100_000]",
+        "or make them for a part of the rows, use them, and go on",
+    ),
 )
 LONG_TEXT = _smaller(
     "Compress long texts, or keep them in a file or a table on the disk",

@@ -5,9 +5,11 @@ from ...fix import Case, Death, Family, Fix, Proposal, Proposals, quote, size
 
 _SHARED = ("n_components", "whiten", "copy")  # parameters that both have
 _SNIPPET = (
-    "from sklearn.decomposition import IncrementalPCA\n\npca = IncrementalPCA(n_components={few})\n"
-    "for part in np.array_split({rows}, 20):  # each with at least {few} rows\n    pca.partial_fit(part)\n"
-    "Z = np.concatenate([pca.transform(part) for part in np.array_split({rows}, 20)])"
+    "from sklearn.decomposition import IncrementalPCA\nfrom sklearn.utils import gen_batches\n\n"
+    "pca = IncrementalPCA(n_components={few})\n"
+    "batches = list(gen_batches(len({rows}), 2_000, min_batch_size={few}))  # each with at least {few} rows\n"
+    "for batch in batches:\n    pca.partial_fit({rows}[batch])\n"
+    "Z = np.concatenate([pca.transform({rows}[batch]) for batch in batches])"
 )
 _PCA = "import numpy as np\nfrom sklearn import decomposition\nX = np.random.rand(60_000, 2_000)\n"
 
@@ -31,12 +33,12 @@ class IncrementalDecomposition(Fix):
             _PCA + "pca = decomposition.PCA(n_components=50)",
             "Z = pca.fit_transform(X)",
             before_mib=1100,
-            says=("916 MiB", "IncrementalPCA(n_components=50)", "np.array_split(X, 20)"),
+            says=("916 MiB", "IncrementalPCA(n_components=50)", "pca.partial_fit(X[batch])"),
         ),
         Case(
             "from sklearn.decomposition import PCA, IncrementalPCA\nfrom sklearn.pipeline import make_pipeline",
             "pipe = make_pipeline(PCA(20), model)\npipe.fit(X, y)",
-            says=("pca.partial_fit(part)",),
+            says=("pca.partial_fit(X[batch])",),
         ),
     ]
     SILENT = [
