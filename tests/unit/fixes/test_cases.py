@@ -76,7 +76,7 @@ def test_nothing_is_proposed_for_what_is_no_such_death(cause):
 
 @each_fix
 def test_no_fix_has_anything_to_say_about_a_kernel_that_is_well(fix):
-    for case in (*fix.FIRES, *fix.SILENT):
+    for case in fix.FIRES:
         made = recording(*case.sources, memory=[200 * MIB] * 20, alive=True, end="not-seen")
         finding = CauseFinding("oom-cgroup", "Memory", Certainty.PROVEN, "It died.", family=Family.MEMORY)
         assert [one.id for one in propose(examine(made).judged((finding,)))] == []
