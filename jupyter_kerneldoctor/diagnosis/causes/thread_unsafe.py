@@ -32,6 +32,9 @@ _ASKS_A_DATABASE = re.compile(r"\.(?:execute\w*|fetch\w+|cursor|commit|rollback)
 _NAMES = "|".join(sorted(_ONE_AT_A_TIME))
 _IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t].*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
 _POOLS = {"concurrent/futures/thread.py", "multiprocessing/pool.py", "dask/threaded.py", "joblib/parallel.py"}
+_THREADS = ("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool", "threading.Thread")
+_CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS")
+_IN_THREADS = "from multiprocessing.pool import ThreadPool\nwith ThreadPool(8) as pool: pool.map(read, paths)"
 _READ = "def read(n):\n    return nc.Dataset(n)['t'][:]"
 
 
@@ -68,7 +71,7 @@ class ThreadUnsafe(Cause):
         words, shared = death.said(self.id), _shared_module(death)
         module = shared or _called_from_a_cell(death)
         if words is None and module is None:
-            return self._of_opened_in_threads(death)
+            return self._of_opened_in_threads(death) or self._of_its_code(death)
         together = death.traceback is not None and death.traceback.crashed_together
         is_seen = words is not None or shared is not None
         at_work = Certainty.LIKELY if is_seen or together else Certainty.POSSIBLE
@@ -85,7 +88,7 @@ class ThreadUnsafe(Cause):
 
     def _of_opened_in_threads(self, death: Death) -> CauseFinding | None:
         """Judge a crash in a pool's thread, in a library for one thread, in which no other was at that moment."""
-        if death.background is None or death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS") or death.traceback is None:
+        if death.background is None or death.signal not in _CRASHES or death.traceback is None:
             return None
         module, files = _module(death.traceback.current), {one.short_file for one in death.traceback.current.frames}
         if module is None or not files & _POOLS:
@@ -93,6 +96,19 @@ class ThreadUnsafe(Cause):
         told = f"Several threads probably used {module}, which allows one at a time; the kernel died {_where(death)}."
         summary = "Ended: two threads in a library that allows one"
         return self.finding(death, Certainty.LIKELY, told, _in_the_background(death, module), summary=summary)
+
+    def _of_its_code(self, death: Death) -> CauseFinding | None:
+        """Judge a crash that left no report, in a cell whose threads run a function that uses such a library."""
+        if death.traceback is not None or death.signal not in _CRASHES:
+            return None
+        module = death.find(_used_in_threads)
+        if not module:
+            return None
+        told = f"Several threads probably used {module}, which allows one at a time; the kernel died {_where(death)}."
+        shown = Evidence(f"Threads of this cell run a function that uses {module}.", source="cell source")
+        return self.finding(
+            death, Certainty.LIKELY, told, (shown,), summary="Ended: two threads in a library that allows one"
+        )
 
     def fires_on(self) -> Recordings:
         """numba, Tcl, X, and a crash with two threads in netCDF."""
@@ -119,6 +135,7 @@ class ThreadUnsafe(Cause):
         crash = crash_report("Segmentation fault", *frames)
         yield recording("ds = xr.open_mfdataset(paths, parallel=True)", signal="SIGSEGV", crash=crash)
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("matplotlib/text.py"))
+        yield recording("import netCDF4 as nc", _READ, _IN_THREADS, signal="SIGSEGV")  # too fast for a report
         both = _in_a_thread(_READ).replace("Segmentation fault", "Fatal Python error: Bus errorSegmentation fault")
         yield recording("import netCDF4 as nc", _READ, cell, signal="SIGBUS", crash=both)
 
@@ -135,6 +152,11 @@ class ThreadUnsafe(Cause):
         yield recording(own, asks, "f()", signal="SIGSEGV", crash=_in_a_thread(asks))
         crash = crash_in("read(1)", (cell_file(_READ), 2, "read"))
         yield recording("import netCDF4 as nc", _READ, "read(1)", signal="SIGSEGV", crash=crash)
+        yield recording("import netCDF4 as nc", _READ, "read(1)", signal="SIGSEGV")
+        locked = _READ.replace("    return", "    with lock: return")
+        yield recording(
+            "import netCDF4 as nc, threading\nlock = threading.Lock()", locked, _IN_THREADS, signal="SIGSEGV"
+        )
         # A worker process said so: numba aborts then.
         said = "Numba workqueue threading layer is terminating: Concurrent access has been detected.\n"
         yield recording("f()", signal="SIGSEGV", crash=crash_in("f()"), output=said)
@@ -159,9 +181,18 @@ def _module(thread: Thread) -> str | None:
     return None
 
 
+def _used_in_threads(code: Notebook) -> str | None:
+    """Return the library for one thread that a function uses, where the running code starts threads without a lock."""
+    if not any(code.running.calls(*_THREADS)) or code.has_text("Lock("):
+        return None
+    functions = [scope for scope in code.running if not scope.is_cell]
+    used = (code.qualified(call.func, scope) or "" for scope in functions for call in scope.calls)
+    return next((name for one in used if (name := one.partition(".")[0]) in _ONE_AT_A_TIME), None)
+
+
 def _shared_module(death: Death) -> str | None:
     """Return the library for one thread in which two threads were when it crashed."""
-    if death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS") or death.traceback is None:
+    if death.signal not in _CRASHES or death.traceback is None:
         return None
     crashed_in = _module(death.traceback.current)
     return crashed_in if crashed_in is not None and _inside(death, crashed_in) > 1 else None
@@ -179,7 +210,7 @@ def _called_from_a_cell(death: Death) -> str | None:
     Most of these libraries are compiled: of them faulthandler shows no function, but the one that called them.
     """
     frame = death.background
-    if frame is None or frame is not death.innermost or death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS"):
+    if frame is None or frame is not death.innermost or death.signal not in _CRASHES:
         return None
     if _asks_a_shared_database(death):
         return "sqlite3"
