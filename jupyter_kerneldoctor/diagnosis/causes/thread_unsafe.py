@@ -49,7 +49,8 @@ class ThreadUnsafe(Cause):
     layer), Tcl's "async handler deleted by the wrong thread", Xlib's "XInitThreads has not been called". With less
     certainty: it crashed while two threads were in the same library, one of those whose documentation allows one thread
     only (netCDF, HDF5, GDAL, GUI toolkits), or in a background thread, below a function of a cell that uses one of
-    these, or a connection of sqlite3 that was made with `check_same_thread=False`.
+    these, or a connection of sqlite3 that was made with `check_same_thread=False`; or it crashed too fast for a report,
+    and threads of the cell run such a function without a lock.
 
     What to do: Let one thread do all the calls into this library, or hold a `threading.Lock` around them. For numba
     install `tbb` or use the `omp` threading layer. For matplotlib in threads use the Agg backend. Processes in place of
