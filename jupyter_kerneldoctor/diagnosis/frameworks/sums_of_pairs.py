@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..code.notebook import Call, Notebook
 from ..code.origins import all_origins
+from ..code.scopes import Scope
 from ..code.trees import walk
 from .pandas import Merge, frame_name
 
@@ -23,6 +24,8 @@ class Reduction(NamedTuple):
     """The one column that they are grouped by; None where all rows are taken together."""
     column: str | None
     """The column that is summed up; None where the rows are counted."""
+    to: str
+    """The name that the numbers are given."""
 
 
 def reduction_of(call: Call) -> Reduction | None:
@@ -33,10 +36,17 @@ def reduction_of(call: Call) -> Reduction | None:
             case ast.Call(func=ast.Attribute(value=owner, attr=how)) if how in _HOW and not node.args:
                 found = _reduction(owner, how)
                 if found is not None and _is_of(found[0], call, name):
-                    return found[1]
+                    return found[1]._replace(to=_name_of(node, call.scope))
             case ast.Call(func=ast.Name(id="len"), args=[rows]) if _is_of(rows, call, name):
-                return Reduction("size", None, None)
+                return Reduction("size", None, None, _name_of(node, call.scope))
     return None
+
+
+def _name_of(node: ast.Call, scope: Scope) -> str:
+    match scope.statement_of(node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is node:
+            return name
+    return "result"
 
 
 def _is_of(rows: ast.expr, call: Call, name: str | None) -> bool:
@@ -61,9 +71,9 @@ def _reduction(owner: ast.expr, how: str) -> tuple[ast.expr, Reduction] | None:
             args=[ast.Constant(value=str(by)) | ast.List(elts=[ast.Constant(value=str(by))])],
             keywords=[],
         ):
-            return rows, Reduction(how, by, column)
+            return rows, Reduction(how, by, column, "")
         case ast.Name() | ast.Call() if how != "size":
-            return inner, Reduction(how, None, column)
+            return inner, Reduction(how, None, column, "")
     return None
 
 
@@ -72,7 +82,7 @@ def without_the_pairs(call: Call, merge: Merge, reduction: Reduction, code: Note
     if call.argument("on", 3 if call.name == "pandas.merge" else 2) is None:
         return None
     sides, column = (merge.left, merge.right), reduction.column
-    is_of_both = reduction.by is None or reduction.by in merge.key
+    is_of_both = reduction.by is None or repr(reduction.by) in merge.key.replace('"', "'")
     if is_of_both and merge.keeps_left and merge.keeps_right:
         return None
     at = int(merge.keeps_right) if is_of_both else _side_with(reduction.by, sides, call, code)
@@ -82,13 +92,13 @@ def without_the_pairs(call: Call, merge: Merge, reduction: Reduction, code: Note
     merged = f'{table}.merge(few, on={merge.key}, {how}validate="many_to_one")'
     if column is not None and _side_with(column, sides, call, code) != at:
         lines = [
-            f'few = {other}.groupby({merge.key})[{column!r}].agg(["sum", "count"]).reset_index()',
+            f'few = {other}.groupby({merge.key}, dropna=False)[{column!r}].agg(["sum", "count"]).reset_index()',
             f"counted = {merged}",
         ]
     else:
         filled = '.fillna({"rows": 1})' if keeps else ""
         lines = [
-            f'few = {other}.groupby({merge.key}).size().reset_index(name="rows")  # how often each key is there',
+            f'few = {other}.groupby({merge.key}, dropna=False).size().reset_index(name="rows")  # of each key',
             f"counted = {merged}{filled}",
         ]
         if reduction.how in ("sum", "mean"):
@@ -98,7 +108,7 @@ def without_the_pairs(call: Call, merge: Merge, reduction: Reduction, code: Note
     rows = "counted" if reduction.by is None else f"counted.groupby({reduction.by!r})"
     taken = {"size": "rows", "count": "count"}.get(reduction.how, "sum")
     by_count = f' / {rows}["count"].sum()' if reduction.how == "mean" else ""
-    return "\n".join([*lines, f'result = {rows}["{taken}"].sum(){by_count}'])
+    return "\n".join([*lines, f'{reduction.to} = {rows}["{taken}"].sum(){by_count}'])
 
 
 def _side_with(column: str | None, sides: tuple[ast.expr, ...], call: Call, code: Notebook) -> int:

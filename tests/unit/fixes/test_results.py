@@ -71,14 +71,17 @@ def test_numbers_of_a_merge_without_its_rows(counted, how):
         for one in propose(Case(f"import pandas as pd\n{SHOPS}", source, line=1).death())
         if one.id == "many-to-many-merge"
     ]
-    left, right = {"A": [1, 1, 2, 3, 3], "N": [1, 2, 3, 4, None]}, {"B": [1, 1, 2, 3, 9], "P": list("xyxxz")}
+    left, right = (
+        {"A": [1, 1, 2, 3, None, None], "N": [1, 2, 3, 4, None, 6]},
+        {"B": [1, 1, 2, 3, 9, None], "P": list("xyxxzy")},
+    )
     if proposal.snippet is None:
         assert how == "outer"
         assert "page" not in counted
         return
     results = []
     for code in (source, proposal.snippet):
-        names = {"pd": pandas, **left, **right, "M": [5, 6, None, 8, 9]}
+        names = {"pd": pandas, **left, **right, "M": [5, 6, None, 8, 9, 3]}
         exec(SHOPS, names)
         exec(code, names)
         results.append(names["result"])

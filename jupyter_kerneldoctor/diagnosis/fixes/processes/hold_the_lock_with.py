@@ -3,7 +3,7 @@ import re
 from functools import partial
 
 from ...code.taken_locks import taken_and_given_back
-from ...code.trees import unparse
+from ...code.trees import unparse, walk
 from ...edits import Changes, indent, remove, replace
 from ...fix import Death, Fix, Proposal, Proposals, Scope, quote, stuck
 
@@ -36,15 +36,12 @@ class HoldTheLockWith(Fix):
             "                raise ValueError(n)\n            self.rest -= n\n",
             says=("`self.lock.acquire()`",),
         ),
-        _case(
-            "lock.acquire()\nf(x)\nwith lock: pass\nlock.release()",
-            becomes="with lock:\n    f(x)\n    with lock: pass\n",
-            says=("`with lock`",),
-        ),
     ]
     SILENT = [
         _case("with lock:\n    x = 1\nwith lock: pass"),
         _case("lock = threading.Lock()\nlock.acquire()\nlock.acquire()"),
+        _case("lock.acquire()\nf(x)\nwith lock: pass\nlock.release()"),  # the block would wait for itself
+        _case("lock.acquire()\nf(x)\nlock.acquire()\ng()\nlock.release()"),
         _case("lock.acquire()\nif bad:\n    lock.release()\n    stop()\nf(x)\nlock.release()\nlock.acquire()", line=7),
         _case("class A:\n    def f(self):\n        self.lock.acquire()\n        self.lock.release()"),
         _case(_PAY.replace("self.lock.acquire()", "q.get()")),
@@ -60,11 +57,24 @@ class HoldTheLockWith(Fix):
         for scope in death.code.scopes_mentioning("acquire"):
             for taken, between, given in taken_and_given_back(scope, name):
                 lock = unparse(taken).removesuffix(".acquire()")
+                if any(_takes_again(one, lock) for one in between):
+                    continue
                 why = (
                     f"{quote(found[0])} waits for a lock that nobody gives back. An error or a `return` between "
                     "`acquire()` and `release()` keeps it taken."
                 )
                 yield Proposal(_held(scope, lock, taken, between, given), why)
+
+
+def _takes_again(statement: ast.stmt, lock: str) -> bool:
+    """Whether a statement takes the lock that is held around it."""
+    for node in walk(statement):
+        taken = [one.context_expr for one in node.items] if isinstance(node, ast.With) else []
+        if isinstance(node, ast.Attribute) and node.attr == "acquire":
+            taken.append(node.value)
+        if any(unparse(one) == lock for one in taken):
+            return True
+    return False
 
 
 def _held(scope: Scope, lock: str, taken: ast.stmt, between: list[ast.stmt], given: ast.stmt) -> Changes:

@@ -30,6 +30,7 @@ class ReentrantLock(Fix):
     """
 
     id, title, causes = "reentrant-lock", "Let its owner take the lock again: RLock", ("hang",)
+    unless_offered = frozenset({"take-the-lock-once"})
 
     FIRES = [
         _hangs(_LOCKED, _TWICE, becomes=_LOCKED.replace("Lock()", "RLock()")),

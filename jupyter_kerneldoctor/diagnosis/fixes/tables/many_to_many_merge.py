@@ -72,22 +72,22 @@ class ManyToManyMerge(Fix):
             "m = pd.merge(orders, visits, on='user')\ntotal = m.groupby('city')['paid'].sum()",
             line=1,
             says=(
-                "few = orders.groupby('user').size()",
+                "few = orders.groupby('user', dropna=False).size()",
                 "counted = visits.merge(few, on='user', validate=\"many_to_one\")",
-                "result = counted.groupby('city')[\"sum\"].sum()",
+                "total = counted.groupby('city')[\"sum\"].sum()",
             ),
         ),
         Case(
             "import pandas as pd",
             "m = pd.merge(orders, visits, on='user')\nseen = m.groupby('user')['minutes'].mean()",
             line=1,
-            says=("result = counted.groupby('user')[\"sum\"].sum() / counted.groupby('user')[\"count\"].sum()",),
+            says=("seen = counted.groupby('user')[\"sum\"].sum() / counted.groupby('user')[\"count\"].sum()",),
         ),
         Case(  # of which table a column is, its own code tells
             "import pandas as pd\nclicks, views = pd.DataFrame(a), pd.DataFrame({'day': days, 'page': pages})",
             "top = clicks.merge(views, on='day').groupby('page').size().head()",
             says=(
-                "few = clicks.groupby('day').size()",
+                "few = clicks.groupby('day', dropna=False).size()",
                 "counted = views.merge(few, on='day'",
                 "counted.groupby('page')[\"rows\"].sum()",
             ),
