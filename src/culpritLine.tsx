@@ -22,7 +22,8 @@ export class CulpritLine extends ReactWidget {
   protected render(): JSX.Element {
     const trans = this._trans;
     const { report } = this._mark;
-    const { ended, started, fixes } = report;
+    const { ended, started } = report;
+    const fixes = this._isFromOutside ? [] : report.fixes;
     const at = shownIncident(report)?.time ?? ended ?? started;
     return (
       <>
@@ -52,6 +53,13 @@ export class CulpritLine extends ReactWidget {
     );
   }
 
+  /** Whether somebody else ended the kernel: no change of the cell would have helped. */
+  private get _isFromOutside(): boolean {
+    const { cause, causes, state } = this._mark.report;
+    const told = causes.find(({ id }) => id === cause);
+    return state === 'died' && told?.family === 'outside';
+  }
+
   private _what(): string {
     const trans = this._trans;
     const { report, role } = this._mark;
@@ -62,6 +70,12 @@ export class CulpritLine extends ReactWidget {
     const name = (count: number | null) => cellName(trans, count);
     if (before || report.state === 'survived') {
       return this._whatWasSurvived(why, told?.family === 'stuck');
+    }
+    if (this._isFromOutside) {
+      return trans.__(
+        'Last time, the kernel ended while this cell ran: %1.',
+        why
+      );
     }
     if (role === 'called' && statement) {
       return trans.__(

@@ -108,7 +108,7 @@ function activate(
     usage.addTo(statusBar);
   }
   let tellOfHangs = true;
-  new News(live, model, stuck => {
+  const news = new News(live, model, stuck => {
     if (!tellOfHangs || panel.isVisible) {
       return null;
     }
@@ -116,6 +116,11 @@ function activate(
     const show = () => void app.commands.execute(OPEN, { recording });
     const id = notifyOfHang(trans, stuck, show);
     return { dismiss: () => Notification.dismiss(id) };
+  });
+  panel.visibility.connect(() => {
+    if (panel.isVisible) {
+      news.seen();
+    }
   });
   const peaks = new PeakMarks(notebooks, live, trans);
   const culprits = new CulpritMarks(

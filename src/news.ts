@@ -23,6 +23,13 @@ export class News {
     _feed.changed.connect(() => this._look());
   }
 
+  /** The user looks at the panel, which says the same: what is shown of it covers that only. */
+  seen(): void {
+    for (const kernel_id of [...this._told.keys()]) {
+      this._forget(kernel_id);
+    }
+  }
+
   private _look(): void {
     const { shown } = this._feed;
     if (!shown) {

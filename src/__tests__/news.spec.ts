@@ -24,7 +24,7 @@ function page() {
     stuckCase: () => said.stuck
   };
   const told: string[] = [];
-  new News(feed, model, ({ headline }) => {
+  const news = new News(feed, model, ({ headline }) => {
     if (said.sees) {
       return null;
     }
@@ -45,7 +45,7 @@ function page() {
     await Promise.resolve();
     await Promise.resolve();
   };
-  return { said, told, now, lists: () => lists };
+  return { said, told, now, news, lists: () => lists };
 }
 
 it('tells once that a cell is stuck, and takes it back when the cell is over', async () => {
@@ -63,6 +63,15 @@ it('tells once that a cell is stuck, and takes it back when the cell is over', a
   // It is another wait when the cell is run again.
   await now(4, 90);
   expect(told).toHaveLength(3);
+});
+
+it('takes back what the panel says as soon as that is looked at, and does not say it again', async () => {
+  const { said, told, now, news } = page();
+  said.stuck = STUCK;
+  await now(3, 10);
+  news.seen();
+  await now(3, 70);
+  expect(told).toEqual([STUCK.headline, 'gone']);
 });
 
 it('tells nothing of a cell that works, nor what the user sees', async () => {

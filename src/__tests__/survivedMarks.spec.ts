@@ -120,3 +120,17 @@ it('says below the cell what went wrong in it', async () => {
     'this cell ended the kernel: Out of memory.'
   );
 });
+
+it('blames no cell for what came from outside', async () => {
+  const [cause] = report({}).causes;
+  const outside = {
+    ...cause,
+    id: 'killed-externally',
+    family: 'outside',
+    title: 'Ended from outside'
+  };
+  const text = await said({ cause: outside.id, causes: [outside] });
+  expect(text).toBe(
+    'Last time, the kernel ended while this cell ran: Ended from outside. Show why'
+  );
+});
