@@ -20,8 +20,12 @@ export interface IReruns {
   stateOf(report: IReport): Rerun | null;
   /** Return the number that the last cell to run will have, as texts and empty cells have none; null where not open. */
   lastCell(report: IReport): number | null;
+  /** Return how many cells are to run where the kernel lived and was only given other code; null where it is gone. */
+  changedCells(report: IReport): number | null;
   /** Restart the kernel, and run the cells from the top to the one that died. */
   start(report: IReport): Promise<void>;
+  /** Run the changed cells and the one that failed in the kernel as it is: its variables are still there. */
+  goOn(report: IReport): Promise<void>;
 }
 
 /** The way back after a fix: restarts the kernel and runs the cells again. */
@@ -43,33 +47,53 @@ export class Reruns implements IReruns {
     return this._place(report)?.cells.filter(hasNumber).length ?? null;
   }
 
+  changedCells(report: IReport): number | null {
+    const place = report.state === 'survived' ? this._place(report) : null;
+    return place && place.changed.length;
+  }
+
   async start(report: IReport): Promise<void> {
     const place = this._place(report);
-    if (!place || this.stateOf(report)?.kind === 'running') {
-      return;
-    }
-    const { content, sessionContext } = place.panel;
     const before = this._live.shown?.recording;
+    if (place && (await this._run(report, place.panel, place.cells, true))) {
+      await this._measure(report, place.cells.filter(hasNumber), before);
+    }
+  }
+
+  async goOn(report: IReport): Promise<void> {
+    const place = this._place(report);
+    if (place && (await this._run(report, place.panel, place.changed, false))) {
+      this._set(report, LIVED);
+    }
+  }
+
+  /** Return whether the cells ran to their end; what else came of it is set. */
+  private async _run(
+    report: IReport,
+    { content, sessionContext }: NotebookPanel,
+    cells: Cell[],
+    restarts: boolean
+  ): Promise<boolean> {
+    if (this.stateOf(report)?.kind === 'running') {
+      return false;
+    }
     this._set(report, { kind: 'running' });
     try {
-      await sessionContext.restartKernel();
+      if (restarts) {
+        await sessionContext.restartKernel();
+      }
       if (!sessionContext.isReady) {
         // It logs its errors, and raises none.
         throw new Error('The kernel could not be restarted.');
       }
-      const ran = await NotebookActions.runCells(
-        content,
-        place.cells,
-        sessionContext
-      );
-      if (!ran) {
+      if (!(await NotebookActions.runCells(content, cells, sessionContext))) {
         throw new Error('A cell raised an exception.');
       }
+      return true;
     } catch {
       this._set(report, { kind: 'failed' });
-      return;
+      return false;
     }
-    await this._measure(report, place.cells.filter(hasNumber), before);
   }
 
   /** Say that it lived, and add the figures once the server tells of the last cell: a busy machine takes its time. */
@@ -78,7 +102,7 @@ export class Reruns implements IReruns {
     cells: Cell[],
     before: string | undefined
   ): Promise<void> {
-    const lived: Rerun = { kind: 'lived', peak_bytes: null, limit_bytes: null };
+    const lived = { ...LIVED };
     this._set(report, lived);
     const last = cells[cells.length - 1]?.model.id;
     for (let i = 0; i < 150 && this.stateOf(report) === lived; i++) {
@@ -98,21 +122,25 @@ export class Reruns implements IReruns {
     }
   }
 
-  /** Find the cells up to the one that died, else to the one that a fix changes. */
-  private _place(
-    report: IReport
-  ): { panel: NotebookPanel; cells: Cell[] } | null {
+  /** Find the cells up to the one that died, else to the one that a fix changes; of these, the changed and the last. */
+  private _place(report: IReport): IPlace | null {
     const edits = report.fixes.flatMap(fix => fix.edits);
-    const refs = [
-      ...(report.cell ? [report.cell] : []),
-      ...edits.map(edit => ({ ...edit, source: edit.new_source }))
-    ];
+    const edited = edits.map(edit => ({ ...edit, source: edit.new_source }));
+    const refs = [...(report.cell ? [report.cell] : []), ...edited];
     for (const panel of this._notebooks.find(report)) {
       for (const ref of refs) {
         const cell = findCell(panel, ref);
         if (cell) {
           const { widgets } = panel.content;
-          return { panel, cells: widgets.slice(0, widgets.indexOf(cell) + 1) };
+          const cells = widgets.slice(0, widgets.indexOf(cell) + 1);
+          const found = edited.map(one => findCell(panel, one));
+          const changed = cells.filter(
+            one =>
+              one === cell ||
+              (found.includes(one) &&
+                edited.some(({ source }) => source === sourceOf(one)))
+          );
+          return { panel, cells, changed };
         }
       }
     }
@@ -126,6 +154,18 @@ export class Reruns implements IReruns {
 
   private readonly _states = new Map<string, Rerun>();
   private readonly _changed = new Signal<this, void>(this);
+}
+
+interface IPlace {
+  panel: NotebookPanel;
+  cells: Cell[];
+  changed: Cell[];
+}
+
+const LIVED: Rerun = { kind: 'lived', peak_bytes: null, limit_bytes: null };
+
+function sourceOf(cell: Cell): string {
+  return cell.model.sharedModel.getSource();
 }
 
 /** Whether a cell gets a number when it runs. */

@@ -100,6 +100,8 @@ export async function show(state: IServerState) {
     reruns: {
       changed: new Signal<IReruns, void>({} as IReruns),
       stateOf: () => null,
+      changedCells: () => null,
+      goOn: async () => undefined,
       lastCell: () => 5,
       start: () => Promise.resolve()
     },

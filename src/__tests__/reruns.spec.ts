@@ -18,6 +18,32 @@ it('counts the cells as they will be numbered', () => {
   expect(reruns.lastCell(report())).toBe(2);
 });
 
+it('runs only what was changed and what failed in a kernel that lives', async () => {
+  const run = jest.spyOn(NotebookActions, 'runCells').mockResolvedValue(true);
+  const { panel } = openNotebook([
+    { id: 'c2', source: 'import torch' },
+    { id: 'c8', source: OLD }
+  ]);
+  const restartKernel = jest.fn();
+  Object.assign(panel.sessionContext, { isReady: true, restartKernel });
+  const notebooks = new Notebooks(
+    trackerOf(panel),
+    jest.fn(),
+    '/srv/notebooks'
+  );
+  const reruns = new Reruns(notebooks, {} as ILiveFeed);
+  const alive = report({ state: 'survived' });
+
+  expect(reruns.changedCells(report())).toBeNull();
+  expect(reruns.changedCells(alive)).toBe(1);
+  await reruns.goOn(alive);
+
+  expect(restartKernel).not.toHaveBeenCalled();
+  expect(run.mock.calls[0][1]).toEqual([panel.content.widgets[1]]);
+  expect(reruns.stateOf(alive)?.kind).toBe('lived');
+  run.mockRestore();
+});
+
 describe('after the cells ran again', () => {
   const GIB = 1024 ** 3;
   const cell = (cell_id: string, peak: number, end_s: number | null) => ({

@@ -14,14 +14,27 @@ export function RunAgain({ report }: { report: IReport }): JSX.Element | null {
   if (last === null) {
     return null;
   }
+  const changed = reruns.changedCells(report);
   if (state?.kind === 'running') {
     return (
-      <span role="status">{trans.__('Running cells 1 to %1…', last)}</span>
+      <span role="status">
+        {changed === null
+          ? trans.__('Running cells 1 to %1…', last)
+          : trans.__('Running…')}
+      </span>
     );
   }
   return (
     <>
-      <Button accept onClick={() => void reruns.start(report)}>
+      {changed !== null && (
+        <Button accept onClick={() => void reruns.goOn(report)}>
+          {trans._n('Run the cell', 'Run the %1 changed cells', changed)}
+        </Button>
+      )}
+      <Button
+        accept={changed === null}
+        onClick={() => void reruns.start(report)}
+      >
         {trans.__('Restart and run cells 1 to %1', last)}
       </Button>
       {state?.kind === 'lived' && (
