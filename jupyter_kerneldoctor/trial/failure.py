@@ -12,8 +12,14 @@ _SEEN_STUCK_S = 15.0
 
 
 def took_s(recording: Recording) -> float:
-    """Return how long the cells ran."""
-    return sum(max(0.0, _ended_mono_s(recording, cell) - cell.started_mono_s) for cell in recording.cells)
+    """Return how long the cells ran, without the wait of one that was stuck to its end."""
+    return sum(max(0.0, _worked_until_mono_s(recording, cell) - cell.started_mono_s) for cell in recording.cells)
+
+
+def _worked_until_mono_s(recording: Recording, cell: Cell) -> float:
+    until = _ended_mono_s(recording, cell)
+    looks = [one for one in recording.stuck if cell.started_mono_s <= one.mono_s <= until]
+    return until if not looks or looks[-1].over else min(until, looks[-1].since_mono_s + _SEEN_STUCK_S)
 
 
 def failure(recording: Recording, post_mortem: Mapping[str, Any]) -> tuple[int | None, float]:

@@ -99,6 +99,7 @@ def test_a_hang_fails_when_it_is_seen_not_when_somebody_gave_up():
     made = plan(replace(RECORDING, stuck=looks), {**POST_MORTEM, "state": "stuck"})
 
     assert (made.before, made.failed_in, made.failed_after_s) == ("stuck", 2, 17)
+    assert made.patience_s == 3 * (10 + 17)
 
 
 def test_a_directory_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
