@@ -1,6 +1,7 @@
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause, CauseFinding, Certainty, Death, Family, Recordings, WorkerEnd, quote
 from ..examples import crash_in, crash_report, recording
+from ..frameworks.c_library import cut_address
 from ..texts import usual_reasons
 
 _NEVER_MAPPED = 1 << 16
@@ -40,22 +41,29 @@ class Segfault(Cause):
         fixed = next((address for _, address in death.raw_addresses if 0 <= address < _NEVER_MAPPED), None)
         if fixed is not None:
             why = f": address {fixed} is invalid"
+        cut = death.find(lambda code: cut_address(code, death.is_at_crash)) if fixed is None else None
+        if cut is not None:
+            why = f": of the address that {quote(cut)} returned, ctypes took half"
+        is_known = fixed is not None or cut is not None
         return self.finding(
             death,
-            Certainty.WEAK if is_recursion else Certainty.LIKELY if fixed is None else Certainty.STRONG,
+            Certainty.WEAK if is_recursion else Certainty.STRONG if is_known else Certainty.LIKELY,
             f"{_culprit(death)} crashed {death.where()}{why}.",
             ruled_out=(_not_a_recursion(death),),
             summary="Crashed in native code (SIGSEGV)",
-            general=fixed is None,
+            general=not is_known,
             not_known="Why the address was wrong is not known.",
             usual_reasons=usual_reasons.of_a_crash(death),
         )
 
     def fires_on(self) -> Recordings:
-        """With a report, with one from deep in a library, and without any."""
+        """With a report, of an address that was cut, with one from deep in a library, and without any."""
         cell = "ctypes.string_at(0)"
         crash = crash_in(cell, ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"))
         yield recording("import ctypes", cell, signal="SIGSEGV", crash=crash)
+        cell = "ctypes.string_at(libc.getenv(b'HOME'))"
+        crash = crash_in(cell, ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"))
+        yield recording("import ctypes\nlibc = ctypes.CDLL(None)", cell, signal="SIGSEGV", crash=crash)
         crash = crash_in("w.sum()", ("/venv/lib/python3.12/site-packages/numpy/_core/_methods.py", 51, "_sum"))
         yield recording("w.sum()", signal="SIGSEGV", crash=crash, server="watched")
         yield recording("w.sum()", signal="SIGSEGV")

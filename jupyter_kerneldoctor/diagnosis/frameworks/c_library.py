@@ -2,16 +2,18 @@
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..code.c_prototypes import c_library, prototypes
 from ..code.notebook import Notebook, Scope
 from ..code.origins import all_origins
+from ..code.raw_addresses import RAW
 from ..code.trees import unparse
 from ..edits import Changes, import_as, insert_after
 
 _C_LIBRARY = re.compile(r"\(None\)|\blibc\b|find_library\(['\"]c['\"]\)")
 """How the C library is loaded."""
+_LOADED = ("ctypes.CDLL(", "ctypes.cdll.", "ctypes.PyDLL(")
 _PERMISSIONS = {"WRITE": 2, "EXEC": 4}
 """PROT_WRITE and PROT_EXEC of mmap(2)."""
 
@@ -27,6 +29,21 @@ def declared(functions: set[str], code: Notebook) -> set[str]:
                 case ast.Attribute(attr=what, ctx=ast.Store(), value=ast.Attribute(attr=name) | ast.Name(id=name)):
                     found |= {what} if name in functions else set()
     return found
+
+
+def cut_address(code: Notebook, is_there: Callable[[ast.Call, Scope], bool]) -> str | None:
+    """Return the function of a library whose address ctypes took for a C int, where such a call reads from that."""
+    for scope in code.running:
+        for call in scope.calls:
+            if not call.args or code.qualified(call.func, scope) not in RAW or not is_there(call, scope):
+                continue
+            for one, where in all_origins(call.args[0], scope, code):
+                match one:
+                    case ast.Call(func=ast.Attribute(attr=name, value=library) as function):
+                        is_library = (code.described(library, where) or "").startswith(_LOADED)
+                        if is_library and "restype" not in declared({name}, code):
+                            return where.segment(function)
+    return None
 
 
 def as_written(node: ast.Call, scope: Scope, makers: Iterable[str], code: Notebook) -> tuple[list[str], Changes]:
