@@ -234,7 +234,7 @@ def test_two_small_batches_tell_the_largest_that_fits(notebook: Path) -> None:
     kernel = Kernel(ProcessIdentity(1, 1, None), executable=sys.executable, directory=str(notebook))
     limits, end = (Limit("cgroup", "limit", LIMIT, ""),), End("signal", 9.0, 9.0, "SIGKILL")
     recording = Recording("r", kernel, cells=cells, limits=limits, end=end)
-    post_mortem = {"state": "died", "incidents": [], "end": {"summary": "Killed"}}
+    post_mortem = {"state": "died", "headline": "It died.", "incidents": [], "end": {"summary": "Killed"}}
 
     found = fit(Fit(recording, post_mortem, Wishes()))
 
