@@ -181,7 +181,9 @@ def _chosen(post_mortem: Mapping[str, Any], wanted: str | None) -> Mapping[str, 
         known = f"What can be tried: {enumeration(ids)}." if ids else "None of its fixes changes a cell."
         raise CannotTryError(f"The report has no fix {wanted!r}.", known)
     if not ids:
-        advice = "`jupyter kerneldoctor report` says what else helps."
+        advice = "The report has none: what went wrong has run well since, or nothing is known to help."
+        if fixes:
+            advice = "`jupyter kerneldoctor report` says what else helps."
         raise CannotTryError("No fix changes a cell, so there is nothing to try.", advice)
     if wanted is not None and wanted not in ids:
         raise CannotTryError(f"{wanted} is advice: it changes no cell.", f"What can be tried: {enumeration(ids)}.")
