@@ -1,6 +1,7 @@
 import React from 'react';
 import { closeIcon, ReactWidget } from '@jupyterlab/ui-components';
 import { TranslationBundle } from '@jupyterlab/translation';
+import { IReport } from './api';
 import { Prose } from './components/Prose';
 import { IMark } from './culpritMarks';
 import { cellName, timestamp } from './format';
@@ -55,17 +56,21 @@ export class CulpritLine extends ReactWidget {
 
   /** Whether somebody else ended the kernel: no change of the cell would have helped. */
   private get _isFromOutside(): boolean {
-    const { cause, causes, state } = this._mark.report;
-    const told = causes.find(({ id }) => id === cause);
-    return state === 'died' && told?.family === 'outside';
+    const { state } = this._mark.report;
+    return state === 'died' && this._cause?.family === 'outside';
+  }
+
+  private get _cause(): IReport['causes'][number] | undefined {
+    const { cause, causes } = this._mark.report;
+    return causes.find(({ id }) => id === cause);
   }
 
   private _what(): string {
     const trans = this._trans;
     const { report, role } = this._mark;
-    const { cause, causes, cell, other_cells, statement } = report;
+    const { cause, cell, other_cells, statement } = report;
     const before = toldBeforeTheEnd(report);
-    const told = before ?? causes.find(({ id }) => id === cause);
+    const told = before ?? this._cause;
     const why = (told?.title ?? cause).split(':')[0];
     const name = (count: number | null) => cellName(trans, count);
     if (before || report.state === 'survived') {
