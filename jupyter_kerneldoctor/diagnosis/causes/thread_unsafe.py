@@ -1,6 +1,6 @@
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.user_files import is_cell_file
@@ -32,6 +32,7 @@ _ASKS_A_DATABASE = re.compile(r"\.(?:execute\w*|fetch\w+|cursor|commit|rollback)
 _NAMES = "|".join(sorted(_ONE_AT_A_TIME))
 _IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t].*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
 _POOLS = {"concurrent/futures/thread.py", "multiprocessing/pool.py", "dask/threaded.py", "joblib/parallel.py"}
+_SUMMARY = "Ended: two threads in a library that allows one"
 _THREADS = ("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool", "threading.Thread")
 _CRASHES = ("SIGSEGV", "SIGABRT", "SIGBUS")
 _IN_THREADS = "from multiprocessing.pool import ThreadPool\nwith ThreadPool(8) as pool: pool.map(read, paths)"
@@ -84,7 +85,7 @@ class ThreadUnsafe(Cause):
             f"{'a library that' if module is None else f'{module}, which'} allows one at a time; "
             f"the kernel died {_where(death)}.",
             (*_together(together), *_threads(death, shared), *_in_the_background(death, None if is_seen else module)),
-            summary="Ended: two threads in a library that allows one",
+            summary=_SUMMARY,
         )
 
     def _of_opened_in_threads(self, death: Death) -> CauseFinding | None:
@@ -94,9 +95,7 @@ class ThreadUnsafe(Cause):
         module, files = _module(death.traceback.current), {one.short_file for one in death.traceback.current.frames}
         if module is None or not files & _POOLS:
             return None
-        told = f"Several threads probably used {module}, which allows one at a time; the kernel died {_where(death)}."
-        summary = "Ended: two threads in a library that allows one"
-        return self.finding(death, Certainty.LIKELY, told, _in_the_background(death, module), summary=summary)
+        return self._probably_used(death, module, _in_the_background(death, module))
 
     def _of_its_code(self, death: Death) -> CauseFinding | None:
         """Judge a crash that left no report, in a cell whose threads run a function that uses such a library."""
@@ -105,11 +104,12 @@ class ThreadUnsafe(Cause):
         module = death.find(_used_in_threads)
         if not module:
             return None
-        told = f"Several threads probably used {module}, which allows one at a time; the kernel died {_where(death)}."
         shown = Evidence(f"Threads of this cell run a function that uses {module}.", source="cell source")
-        return self.finding(
-            death, Certainty.LIKELY, told, (shown,), summary="Ended: two threads in a library that allows one"
-        )
+        return self._probably_used(death, module, (shown,))
+
+    def _probably_used(self, death: Death, module: str, evidence: Iterable[Evidence]) -> CauseFinding:
+        told = f"Several threads probably used {module}, which allows one at a time; the kernel died {_where(death)}."
+        return self.finding(death, Certainty.LIKELY, told, evidence, summary=_SUMMARY)
 
     def fires_on(self) -> Recordings:
         """numba, Tcl, X, and a crash with two threads in netCDF."""

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from ..code.c_prototypes import c_library, prototypes
 from ..code.notebook import Notebook, Scope
@@ -33,17 +33,28 @@ def declared(functions: set[str], code: Notebook) -> set[str]:
 
 def cut_address(code: Notebook, is_there: Callable[[ast.Call, Scope], bool]) -> str | None:
     """Return the function of a library whose address ctypes took for a C int, where such a call reads from that."""
+
+    def is_library(node: ast.expr, where: Scope) -> bool:
+        return (code.described(node, where) or "").startswith(_LOADED)
+
     for scope in code.running:
         for call in scope.calls:
             if not call.args or code.qualified(call.func, scope) not in RAW or not is_there(call, scope):
                 continue
-            for one, where in all_origins(call.args[0], scope, code):
-                match one:
-                    case ast.Call(func=ast.Attribute(attr=name, value=library) as function):
-                        is_library = (code.described(library, where) or "").startswith(_LOADED)
-                        if is_library and "restype" not in declared({name}, code):
-                            return where.segment(function)
+            for made, where in undeclared_makers(call.args[0], scope, code, is_library):
+                return where.segment(made.func)
     return None
+
+
+def undeclared_makers(
+    given: ast.expr, scope: Scope, code: Notebook, is_library: Callable[[ast.expr, Scope], bool]
+) -> Iterator[tuple[ast.Call, Scope]]:
+    """Yield the calls of a library's functions that gave an argument, and that nobody declared to give addresses."""
+    for one, where in all_origins(given, scope, code):
+        match one:
+            case ast.Call(func=ast.Attribute(attr=name, value=library)):
+                if is_library(library, where) and "restype" not in declared({name}, code):
+                    yield one, where
 
 
 def as_written(node: ast.Call, scope: Scope, makers: Iterable[str], code: Notebook) -> tuple[list[str], Changes]:

@@ -9,7 +9,7 @@ from ...code.origins import all_origins
 from ...code.raw_addresses import RAW
 from ...examples import cell_file, crash_report
 from ...fix import Case, Death, Fix, Proposal, Proposals, Scope, quote
-from ...frameworks.c_library import as_written, declared, none_of
+from ...frameworks.c_library import as_written, declared, none_of, undeclared_makers
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
 _C_LIBRARY = re.compile(
@@ -275,15 +275,10 @@ def _makers(call: _NativeCall, code: Notebook) -> list[str]:
 
 
 def _maker_calls(call: _NativeCall, code: Notebook) -> list[tuple[ast.Call, Scope]]:
-    found = []
-    for argument in call.node.args:
-        for one, where in all_origins(argument, call.scope, code):
-            match one:
-                case ast.Call(func=ast.Attribute(attr=name, value=library)):
-                    is_native = library_of(library, where, code).startswith(_LOADERS)
-                    if is_native and "restype" not in declared({name}, code):
-                        found.append((one, where))
-    return found
+    def is_library(node: ast.expr, where: Scope) -> bool:
+        return library_of(node, where, code).startswith(_LOADERS)
+
+    return [found for one in call.node.args for found in undeclared_makers(one, call.scope, code, is_library)]
 
 
 def _cut_address(call: _NativeCall, maker: ast.Call, scope: Scope, code: Notebook) -> Proposal:
