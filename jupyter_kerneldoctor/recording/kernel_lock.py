@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from .processes import ProcessIdentity
 
 _CREDENTIALS_BYTES = 12  # struct ucred: pid, uid, gid
-_TIMEOUT_S = 0.5
+_TIMEOUT_S = 2.0
+"""A machine under load may take as long; what the kernel says meanwhile waits in its socket."""
 _RETRY_S = 0.01
+_QUESTION_S, _QUESTION_BYTES = 0.02, 64
+"""Who asks does so right after it has connected."""
 
 
 class AlreadyRecordedError(Exception):
@@ -39,12 +42,12 @@ class Lock(NamedTuple):
     problem: str | None = None
 
 
-def acquire(kernel: ProcessIdentity, *, insists: bool) -> Lock:
+def acquire(kernel: ProcessIdentity, *, since_mono_s: float | None) -> Lock:
     """Lock this kernel, or find out why that is not possible; any user may have taken the name.
 
-    Without `insists`, raise AlreadyRecordedError if another sidecar of this user holds the lock. With it, ask that
-    sidecar for up to half a second to leave: it does if the server started it and it has heard of no cell yet, or if
-    its recording was switched off just now.
+    `since_mono_s` is when the kernel began to tell of itself: a sidecar of this user that holds the lock is asked for
+    up to two seconds to leave. It does if the server started it, or if its recording was switched off just now.
+    With None, for what the server knows of a kernel, raise AlreadyRecordedError instead.
     """
     from socket import AF_UNIX, SOCK_SEQPACKET, socket  # noqa: PLC0415 - Linux only
 
@@ -59,10 +62,10 @@ def acquire(kernel: ProcessIdentity, *, insists: bool) -> Lock:
             if error.errno != errno.EADDRINUSE:
                 problem = f"the name of its lock cannot be taken: {error.strerror}"
                 break
-            holder = _ask_holder_to_leave(kernel)
+            holder = _meet_holder(kernel, since_mono_s)
             if holder is not None and holder != os.geteuid():
                 problem = f"a process of another user (uid {holder}) holds its lock"
-            elif holder is not None and not insists:
+            elif holder is not None and since_mono_s is None:
                 listener.close()
                 raise AlreadyRecordedError from None
             elif time.monotonic() > deadline:
@@ -75,10 +78,10 @@ def acquire(kernel: ProcessIdentity, *, insists: bool) -> Lock:
     return Lock(None, problem)
 
 
-def _ask_holder_to_leave(kernel: ProcessIdentity) -> int | None:
+def _meet_holder(kernel: ProcessIdentity, since_mono_s: float | None) -> int | None:
     """Connect to the process that holds the lock, and return its user id; None when it does not answer.
 
-    A connection that is not the kernel's own asks a sidecar to leave.
+    With a time, ask it to leave to us what the kernel has done since then.
     """
     from socket import AF_UNIX, SOCK_SEQPACKET, socket  # noqa: PLC0415 - Linux only
 
@@ -86,9 +89,20 @@ def _ask_holder_to_leave(kernel: ProcessIdentity) -> int | None:
         connection.setblocking(False)
         try:
             connection.connect(lock_name(kernel))
+            if since_mono_s is not None:
+                connection.send(repr(since_mono_s).encode())
             return peer_credentials(connection)[1]
         except OSError:
             return None
+
+
+def asked_to_leave_since(connection: socket.socket) -> float | None:
+    """Return the time that came with the question whether to leave; None for a connection that does not ask."""
+    connection.settimeout(_QUESTION_S)
+    try:
+        return float(connection.recv(_QUESTION_BYTES))
+    except (OSError, ValueError):
+        return None
 
 
 def peer_credentials(connection: socket.socket) -> tuple[int, int]:

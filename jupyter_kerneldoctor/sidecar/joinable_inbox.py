@@ -12,7 +12,7 @@ import select
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..recording.kernel_lock import peer_credentials
+from ..recording.kernel_lock import asked_to_leave_since, peer_credentials
 from .inbox import Inbox
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ class JoinableInbox:
         self.hands_over = False
         """Whether the kernel's messages are left to another process once it joins."""
         self.is_superseded = False
-        """Another sidecar takes over before this one has heard of a cell: this recording is to be removed."""
+        """The kernel's own sidecar goes on from here."""
+        self.is_repeated = False
+        """All cells that this one has heard of are in the other's recording, too: this one is to be removed."""
         self._wakes = True
         self._accepts_from_mono_s = 0.0
         self._epoll = select.epoll()
@@ -163,8 +165,10 @@ class JoinableInbox:
             if may_join and pid == self._kernel.pid:
                 self._join(Inbox(connection))
                 continue
-            if may_join and not self._cells:
+            since_mono_s = asked_to_leave_since(connection) if may_join else None
+            if since_mono_s is not None:
                 self.is_superseded = True
+                self.is_repeated = all(cell[2] >= since_mono_s for cell in self._cells)
             connection.close()
             self._accepts_from_mono_s = now + _PAUSE_S
         self._wake_for_connections(now >= self._accepts_from_mono_s)

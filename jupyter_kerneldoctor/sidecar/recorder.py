@@ -80,7 +80,7 @@ class Recorder:
             raise
         finally:
             journal.close()
-        if isinstance(inbox, JoinableInbox) and inbox.is_superseded:
+        if isinstance(inbox, JoinableInbox) and inbox.is_repeated:
             remove(self._directory)
         if handed_over and isinstance(inbox, JoinableInbox):
             inbox.tell(b'{"event":"joined"}')
@@ -136,7 +136,8 @@ def _lock_kernel(
         inbox = JoinableInbox(kernel, Inbox(server), listener, by_server=by_server)
         inbox.go_on(continues, Inbox(joined))
         return inbox, None
-    listener_or_none, problem = acquire(kernel, insists=not by_server)
+    since_mono_s = None if by_server else start.get("mono_s", 0.0)
+    listener_or_none, problem = acquire(kernel, since_mono_s=since_mono_s)
     if listener_or_none is None:
         return starter, problem
     inbox = JoinableInbox(kernel, starter, listener_or_none, by_server=by_server)

@@ -86,15 +86,31 @@ def test_a_sidecar_of_the_servers_that_has_seen_no_cell_leaves(start):
     wait_for(lambda: not servers.exists())
 
 
-def test_one_that_knows_of_cells_stays(start):
+def test_one_that_knows_only_of_the_cell_that_loaded_kerneldoctor_leaves(start):
+    """A kernel tells by itself of the cell that runs when it begins, which may be over by the time that it is asked."""
     servers = start("server")
-    send(start.links[0], event="cell_start", seq=1, mono_s=time.monotonic(), source="x")
+    send(start.links[0], event="cell_start", seq=1, mono_s=time.monotonic(), source="%load_ext kerneldoctor")
     wait_for(lambda: records(servers) and read(servers).cells)
 
-    own = start("startup")
+    own = start("magic")
+    send(start.links[0], event="cell_end", seq=1, mono_s=time.monotonic())
 
     wait_for(lambda: records(own))
-    assert records(servers)
+    wait_for(lambda: not servers.exists())
+
+
+def test_one_that_knows_of_earlier_cells_keeps_them_and_leaves(start):
+    servers = start("server")
+    send(start.links[0], event="cell_start", seq=1, mono_s=time.monotonic(), source="x")
+    send(start.links[0], event="cell_end", seq=1, mono_s=time.monotonic())
+    wait_for(lambda: records(servers) and read(servers).cells)
+
+    own = start("magic")
+
+    wait_for(lambda: read(servers).switched_off)
+    wait_for(lambda: records(own))
+    assert read(own).not_locked is None
+    assert [cell.source for cell in read(servers).cells] == ["x"]
 
 
 @pytest.mark.parametrize("order", [("server", "startup"), ("startup", "server")])
