@@ -8,7 +8,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(CURDIR)/$(VENV)/bin
-WORKERS ?= 2
+# More than there are processors: most tests wait for kernels.
+WORKERS ?= 4
 ROUNDS ?= 100
 export PATH := $(BIN):$(PATH)
 

@@ -10,6 +10,11 @@ const HUB = '/user/ada/';
 export const TOKEN = 'kerneldoctor-ui-tests';
 const address = (port: number) => `http://127.0.0.1:${port}`;
 
+/** A server of each worker's own: deaths are shown in every page that a server serves. */
+const WORKERS = 2;
+export const addressFor = (worker: number): string =>
+  address(port + 10 * worker);
+
 /** A server of the tests. */
 const server = (
   port: number,
@@ -31,8 +36,7 @@ const chromium = '/usr/bin/chromium';
 export default defineConfig({
   ...base,
   testDir: 'tests',
-  // Deaths are shown in every page that it serves.
-  workers: 1,
+  workers: WORKERS,
   // On a loaded machine JupyterLab itself may not start a kernel in time; such a test is reported as flaky.
   retries: process.env.CI ? 1 : 0,
   timeout: 120_000,
@@ -40,7 +44,7 @@ export default defineConfig({
   reporter: [['list']],
   use: {
     ...base.use,
-    baseURL: address(port),
+    baseURL: addressFor(0),
     video: 'off',
     launchOptions: {
       executablePath: existsSync(chromium) ? chromium : undefined,
@@ -60,9 +64,11 @@ export default defineConfig({
       use: { baseURL: address(port + 2) + HUB }
     }
   ],
-  // One watches the kernels that load KernelDoctor, one, as it is by default, every kernel; one is as on a JupyterHub.
+  // Some watch the kernels that load KernelDoctor, one, as it is by default, every kernel; one is as on a JupyterHub.
   webServer: [
-    server(port),
+    ...Array.from({ length: WORKERS }, (_, worker) =>
+      server(port + 10 * worker)
+    ),
     server(port + 1, { KERNELDOCTOR_UI_WATCH_ALL: 'yes' }),
     server(
       port + 2,

@@ -8,6 +8,8 @@ const config: PlaywrightTestConfig = {
   // No tests: a busy machine may take its time.
   timeout: 900_000,
   expect: { timeout: 180_000 },
+  // They follow one another, with one server.
+  workers: 1,
   projects: [{ name: 'screenshots' }],
   webServer: [tests.webServer!]
     .flat()

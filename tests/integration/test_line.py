@@ -95,7 +95,7 @@ def test_the_line_that_was_killed(limited_kernel: LiveKernel, source: str, lines
 
     assert answer.cause.id == "oom-cgroup"
     assert answer.cell is not None
-    assert answer.cell.line in lines
+    assert answer.cell.line in lines, [(one.mono_s, one.reason) for one in limited_kernel.recording().stacks]
     seen = [one.text for one in answer.cause.evidence if one.source == "stack read from outside the process"]
     assert len(seen) == 1
     assert called is None or called in seen[0]

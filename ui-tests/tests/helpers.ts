@@ -5,6 +5,7 @@ import {
 } from '@jupyterlab/galata';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { Locator, Page } from '@playwright/test';
+import { addressFor } from '../playwright.config';
 
 /** The cells of the notebook that is in front. */
 const CELLS = '.jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-cell';
@@ -18,6 +19,11 @@ const JUPYTERLABS_OWN =
 
 /** Galata's test, which fails where the browser's console has an error or a warning about us. */
 export const test = galata.extend<{ console: void }>({
+  baseURL: async ({ baseURL }, use, { parallelIndex, project }) => {
+    await use(
+      project.name === 'on-request' ? addressFor(parallelIndex) : baseURL
+    );
+  },
   console: [
     async ({ page }, use) => {
       const complaints = complaintsOf(page);
@@ -135,7 +141,11 @@ export async function start(
   cell: number
 ): Promise<void> {
   await page.notebook.selectCells(cell);
-  await page.keyboard.press('Control+Enter');
+  await page.evaluate(cell => {
+    const { content } = window.jupyterapp.shell.currentWidget as NotebookPanel;
+    content.activeCellIndex = cell; // a page under load may still be about to select it
+    void window.jupyterapp.commands.execute('notebook:run-cell');
+  }, cell);
 }
 
 export function toast(page: IJupyterLabPageFixture, text: string): Locator {

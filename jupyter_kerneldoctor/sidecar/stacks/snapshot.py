@@ -56,9 +56,17 @@ class Stacks:
         self._faults = PageFaults(pid)
 
     def main(self) -> list[dict[str, Any]]:
-        """Return the frames of the main thread, innermost first. Raises UnreadableError."""
-        self._last = None
-        self._last = _read_main(self._reader, self._pid)
+        """Return the frames of the main thread, innermost first. Raises UnreadableError.
+
+        Of a stack that changes too fast to be read whole, as while modules are imported, the cell's own part is enough.
+        """
+        try:
+            self._last = _read_main(self._reader, self._pid)
+        except UnreadableError:
+            frames = self.glance()
+            if frames is None:
+                raise
+            return frames
         self._read_mono_s = time.monotonic()
         return relevant_frames(self._last[1].frames)
 

@@ -244,7 +244,11 @@ input()
 """
 
 
-def test_a_glance_follows_the_cell_from_line_to_line(layout: Layout) -> None:
+def unreadable() -> None:
+    raise UnreadableError
+
+
+def test_a_glance_follows_the_cell_from_line_to_line(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two readings only what the cell has called is looked at again."""
     cell = "/tmp/ipykernel_12/34.py"
     code = f"import os; exec(compile({(TELLS_WHERE + STEPS)!r}, {cell!r}, 'exec'))"
@@ -273,6 +277,10 @@ def test_a_glance_follows_the_cell_from_line_to_line(layout: Layout) -> None:
         wait_until(lambda: glance() == [("<module>", line + 3)])
         stacks.forget()
         assert glance() == [("<module>", line + 3)], "what is around a cell stays known when another cell runs"
+
+        with monkeypatch.context() as changing:
+            changing.setattr(StackReader, "read", lambda *_: unreadable())
+            assert stacks.main() == stacks.glance(), "a stack that changes while it is read whole"
     finally:
         process.kill()
         process.wait()
