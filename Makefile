@@ -47,7 +47,7 @@ check: $(TOOLS)
 
 # Bytecode is kept even where the environment says otherwise: pytest rewrites each test file and compiles it.
 test-quick: $(TOOLS)
-	env -u PYTHONDONTWRITEBYTECODE PYTHONPATH=$(CURDIR) $(BIN)/pytest -q -n $(WORKERS) -m 'not slow and not hypothesis' tests/unit
+	env -u PYTHONDONTWRITEBYTECODE PYTHONPATH=$(CURDIR) $(BIN)/pytest -q -n auto -m 'not slow and not hypothesis' tests/unit
 
 # Where the tools are, nothing is installed: it may be a tree of its own, installed with `pip install --editable`.
 lint: $(TOOLS) | node_modules/.installed

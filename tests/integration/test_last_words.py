@@ -168,18 +168,20 @@ def seen(kernel: LiveKernel, cells: list[str]) -> dict[str, str]:
     """What a notebook shows, whenever it came, by stream; results among it."""
     shown = {"stdout": "", "stderr": "", "result": ""}
     asked = [kernel.client.execute(cell) for cell in cells]
+    is_over = False
     while True:
         try:
-            message = kernel.client.get_iopub_msg(timeout=20)
+            message = kernel.client.get_iopub_msg(timeout=1 if is_over else 60)
         except queue.Empty:
-            raise AssertionError(shown) from None
+            assert is_over, shown
+            return shown
         content = message["content"]
         if message["msg_type"] == "stream":
             shown[content["name"]] += content["text"]
         elif message["msg_type"] == "execute_result":
             shown["result"] += content["data"]["text/plain"] + "\n"
         elif message["parent_header"].get("msg_id") == asked[-1] and content.get("execution_state") == "idle":
-            return shown
+            is_over = True
 
 
 def log(kernel: LiveKernel) -> bytes:
