@@ -5,6 +5,7 @@ The sidecar that starts does the clean-up, so this imports little.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -24,6 +25,9 @@ _SILENT_S = 3600.0
 
 _HEAD_BYTES = 64 * 1024
 """The first line of a journal is never longer."""
+
+_TRIES = 5
+"""A reader may be keeping its row in the recording that is deleted."""
 
 
 class Policy(NamedTuple):
@@ -93,13 +97,19 @@ def _prune(path: Path, parent: int, policy: Policy, own: str | None) -> None:
 
 
 def _remove(parent: int, name: str) -> None:
-    with recording(name, parent) as directory:
-        for entry in os.listdir(directory):
-            try:
-                os.unlink(entry, dir_fd=directory)
-            except FileNotFoundError:
-                continue
-    os.rmdir(name, dir_fd=parent)
+    for tries_left in reversed(range(_TRIES)):
+        with recording(name, parent) as directory:
+            for entry in os.listdir(directory):
+                try:
+                    os.unlink(entry, dir_fd=directory)
+                except FileNotFoundError:
+                    continue
+        try:
+            os.rmdir(name, dir_fd=parent)
+            break
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY or not tries_left:
+                raise
     discard(name)
 
 

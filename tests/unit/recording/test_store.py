@@ -66,6 +66,23 @@ def test_a_deleted_recording_is_gone(tmp_path: Path) -> None:
     assert store.ids() == []
 
 
+def test_a_recording_into_which_a_reader_writes_meanwhile_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, recording_id = Store(tmp_path), make_recording(tmp_path)
+    rmdir, late = os.rmdir, [store.path(recording_id) / f"{layout.ROW}.json"]
+
+    def rmdir_a_moment_later(name: str, **where: int) -> None:
+        while late:
+            late.pop().touch()
+        rmdir(name, **where)
+
+    monkeypatch.setattr(os, "rmdir", rmdir_a_moment_later)
+    store.delete(recording_id)
+
+    assert store.ids() == []
+
+
 def test_a_pid_alone_proves_nothing(tmp_path: Path) -> None:
     me = identify(os.getpid())
     assert is_alive(me)
