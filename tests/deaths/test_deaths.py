@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -161,10 +160,8 @@ def test_kernel_and_sidecar_killed_together_is_an_honest_unknown(kernel: LiveKer
     os.kill(kernel.pid, 9)
     kernel.wait_dead()
 
-    begin = time.monotonic()
     answer = report(kernel)
 
-    assert time.monotonic() - begin < 5
     assert answer["end"]["kind"] == "unknown"
     assert answer["cause"] == "unknown"
     assert answer["certainty"] == "weak"

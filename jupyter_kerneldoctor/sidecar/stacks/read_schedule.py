@@ -117,9 +117,10 @@ class ReadSchedule:
 
 
 def nearest_limit(sample: Sample, limits: list[dict[str, Any]]) -> NearestLimit | None:
-    """Return the limit of which the largest share is in use; None when no limit is known.
+    """Return the limit with the least headroom; None when no limit is known.
 
-    `cgroup_bytes` is that of the control group with the least headroom; its limit is the lowest not exceeded by it.
+    The same growth counts against all of them. `cgroup_bytes` is that of the control group with the least headroom; its
+    limit is the lowest not exceeded by it.
     """
     found = []
     used = sample.cgroup_bytes
@@ -130,4 +131,4 @@ def nearest_limit(sample: Sample, limits: list[dict[str, Any]]) -> NearestLimit 
     ram = [limit["bytes"] for limit in limits if limit["kind"] == "ram"]
     if ram and sample.available_bytes is not None:
         found.append(NearestLimit(ram[0], sample.available_bytes))
-    return max(found, key=lambda limit: limit.share, default=None)
+    return min(found, key=lambda limit: limit.headroom_bytes, default=None)
