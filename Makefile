@@ -9,7 +9,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(CURDIR)/$(VENV)/bin
 # More than there are processors: most tests wait for kernels.
-WORKERS ?= 4
+WORKERS ?= 3
 ROUNDS ?= 100
 export PATH := $(BIN):$(PATH)
 
