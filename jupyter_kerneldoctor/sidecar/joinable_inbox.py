@@ -49,10 +49,8 @@ class JoinableInbox:
         self._seq_offset = 0
         self.hands_over = False
         """Whether the kernel's messages are left to another process once it joins."""
-        self.is_superseded = False
-        """The kernel's own sidecar goes on from here."""
-        self.is_repeated = False
-        """All cells that this one has heard of are in the other's recording, too: this one is to be removed."""
+        self._superseded_since_mono_s: float | None = None
+        """From when on the kernel's own sidecar has what happens; None while this one goes on."""
         self._wakes = True
         self._accepts_from_mono_s = 0.0
         self._epoll = select.epoll()
@@ -68,6 +66,12 @@ class JoinableInbox:
     def is_handed_over(self) -> bool:
         """Whether the kernel has joined, and another process is to read what it says."""
         return self.hands_over and self.has_joined
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether all cells that this one has heard of are in another's recording, too: this one is to be removed."""
+        since_mono_s = self._superseded_since_mono_s
+        return since_mono_s is not None and all(cell[2] >= since_mono_s for cell in self._cells)
 
     def state(self) -> dict[str, Any]:
         """Return what another process needs to go on."""
@@ -116,7 +120,7 @@ class JoinableInbox:
             return
         for event in self._messages_of(self._joined):
             yield self._renumbered(event)
-        if self.is_superseded:
+        if self._superseded_since_mono_s is not None:
             yield {"event": "off", "mono_s": time.monotonic()}
 
     def _messages_of(self, inbox: Inbox | None) -> Iterator[dict[str, Any]]:
@@ -165,10 +169,8 @@ class JoinableInbox:
             if may_join and pid == self._kernel.pid:
                 self._join(Inbox(connection))
                 continue
-            since_mono_s = asked_to_leave_since(connection) if may_join else None
-            if since_mono_s is not None:
-                self.is_superseded = True
-                self.is_repeated = all(cell[2] >= since_mono_s for cell in self._cells)
+            if may_join and self._superseded_since_mono_s is None:
+                self._superseded_since_mono_s = asked_to_leave_since(connection)
             connection.close()
             self._accepts_from_mono_s = now + _PAUSE_S
         self._wake_for_connections(now >= self._accepts_from_mono_s)
