@@ -42,6 +42,21 @@ def interrupt_at_next_start(owner, name, *, after=False):
 
 """
 
+SURVIVE_IPYKERNELS_OWN = """\
+import signal
+_kernel = get_ipython().kernel
+_dispatch = _kernel.dispatch_shell
+
+async def _dispatched(*args, **kwargs):
+    try:
+        await _dispatch(*args, **kwargs)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+_kernel.dispatch_shell = _dispatched
+"""
+"""A signal in the moment in which ipykernel puts the handler of before back ends its loop, and so the kernel."""
+
 PLACES = [
     ("_messages", "cell_start", False),
     ("_memory", "reset_peak", False),
@@ -84,6 +99,7 @@ def test_a_syntax_error_takes_the_signal_with_it(kernel: LiveKernel) -> None:
 
 
 def test_signals_at_any_moment_lose_no_start(kernel: LiveKernel, tmp_path: Path) -> None:
+    kernel.run(SURVIVE_IPYKERNELS_OWN)
     chance = random.Random(1)
     ran = tmp_path / "ran"
     for number in range(25):

@@ -363,9 +363,11 @@ def test_deep_recursion_and_cycles_end():
 
 
 def test_what_only_has_the_same_name_is_not_compared():
+    here = functools.partial(CellHoldings(1).biggest, [threading.get_ident()], {}, {}, budget_s=PLENTY_S)
+
     def deeper(depth):
         rows = arrays(2 + depth)
-        found = deeper(depth - 1) if depth else CellHoldings(1).biggest([threading.get_ident()], {}, {})[0]
+        found = deeper(depth - 1) if depth else here()[0]
         return found, rows
 
     found = deeper(2)[0][0][0]
