@@ -4,7 +4,9 @@ from ..analysis.memory_refusals import NEAR
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, Recordings, quote, size
 from ..examples import MIB, Group, recording
 from ..texts import evidence, exclusions
-from ..units import cell_name, plural
+from ..units import cell_name, duration, plural, sentence
+
+_JUST_BEFORE_S = 2.0
 
 
 class Unknown(Cause):
@@ -138,6 +140,7 @@ def _at_the_end(death: Death) -> Iterator[Evidence]:
             since = "The machine has restarted since" if death.recording.rebooted else "The machine did not restart"
             yield Evidence(f"{since}.", source="boot id")
     yield from evidence.counts_of_kills(death)
+    yield from _interrupted_before(death)
     yield from evidence.last_measurement(death)
     if death.signal == "SIGBUS":
         yield Evidence(
@@ -148,3 +151,15 @@ def _at_the_end(death: Death) -> Iterator[Evidence]:
     if death.recording.end is not None and (lost := death.recording.end.lost):
         told = f"{plural(lost, 'line')} of the recording could not be written: not everything is known."
         yield Evidence(told, lost, "lines", "journal")
+
+
+def _interrupted_before(death: Death) -> Iterator[Evidence]:
+    """Say that one more interrupt may have ended it: ipykernel (7.4) leaves with 0 if one comes when a cell is over."""
+    cells, end = death.recording.cells, death.recording.end
+    if not cells or end is None or death.status.exit_code != 0 or cells[-1].error != "KeyboardInterrupt":
+        return
+    since_s = end.mono_s - (cells[-1].ended_mono_s or 0.0)
+    if cells[-1].finished and since_s < _JUST_BEFORE_S:
+        name = sentence(cell_name(cells[-1].execution_count))
+        told = f"{name} was interrupted {duration(since_s)} before. An interrupt that comes between two cells"
+        yield Evidence(f"{told} can end a kernel: nothing catches it there.", since_s, "s", "journal")

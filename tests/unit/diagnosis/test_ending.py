@@ -150,3 +150,18 @@ def test_switched_off_and_gone_is_no_death_to_report():
     answer = diagnose(recording("f()", end="not-seen", switched_off=True))
     assert (answer.end.kind, answer.cause.id, answer.died, answer.cell) == ("unknown", "unknown", False, None)
     assert "switched off" in answer.cause.headline
+
+
+def test_an_interrupt_after_one_that_ended_a_cell_may_have_ended_the_kernel():
+    left = recording("f()", exit_code=0, idle=True)
+    ended_mono_s = left.end.mono_s - 0.5
+    interrupted = replace(left.cells[-1], error="KeyboardInterrupt", ended_mono_s=ended_mono_s)
+
+    def told(cell):
+        return " ".join(one.text for one in diagnose(replace(left, cells=(cell,))).cause.evidence)
+
+    assert "Cell [1] was interrupted 0.5 s before. An interrupt that comes between two cells can end" in told(
+        interrupted
+    )
+    assert "interrupt" not in told(replace(interrupted, error="ValueError"))
+    assert "interrupt" not in told(replace(interrupted, ended_mono_s=ended_mono_s - 60))
