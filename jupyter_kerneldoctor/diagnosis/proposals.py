@@ -33,7 +33,8 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
 
     Raises CodeTooLargeError when more code would have to be read than there is time for.
     """
-    found = [(fix, one) for fix in all_fixes() if (one := _offered(fix, death)) is not None]
+    asked = [fix for fix in all_fixes() if _is_for(fix, death)]
+    found = [(fix, one) for fix in asked if (one := _offered(fix, death)) is not None]
     shares = {one.id: round(_share(one.explained_bytes, death), 1) for _, one in found}
     found = [
         (fix, one)
@@ -59,6 +60,10 @@ def _as_advice(one: FixProposal) -> FixProposal:
     return replace(one, edits=(), applicability="advice", snippet=one.snippet or added)
 
 
+def _is_for(fix: Fix, death: Death) -> bool:
+    return not death.likely_causes.isdisjoint(fix.causes)
+
+
 def _offered(fix: Fix, death: Death) -> FixProposal | None:
     try:
         with death.code.counted():
@@ -74,7 +79,7 @@ def ask(fix: Fix, death: Death) -> tuple[FixProposal | None, str]:
 
     Raises whatever the fix raises.
     """
-    if not death.likely_causes & set(fix.causes):
+    if not _is_for(fix, death):
         return None, f"It is for {', '.join(fix.causes)}, not for {', '.join(sorted(death.likely_causes))}."
     parts = list(fix.propose(death))
     if not parts:

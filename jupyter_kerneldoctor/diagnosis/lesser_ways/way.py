@@ -12,6 +12,7 @@ Where `one_by_one` names something that the test did not give, there is only the
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from ..calls import CLASSES, calls_at, is_own
@@ -94,22 +95,48 @@ def first_running(
     """
     if not death.is_of_this_cell:
         return
-    by_name, by_word = _running_calls(death)
     given = {node for scope in death.code.running for node in _given_to_running(scope, death)}
+
+    def may_be_it(call: Call) -> bool:
+        is_within = call.scope is (only_in or call.scope) and call.statement is (within or call.statement)
+        is_running = is_within and call.node not in given
+        return is_running and not _is_too_small(call, death) and _took_memory(call, death)
+
+    by_name, by_word = ({of: [*filter(may_be_it, them)] for of, them in one.items()} for one in _running_calls(death))
+    words = {name.rpartition(".")[2] for name in by_name} | by_word.keys() | _called_methods(death)
     for way in ways:
-        found = [call for name in way.calls if not name.startswith(".") for call in _named(name, by_name)]
-        of_classes = [name for name in way.calls if name.rpartition(".")[0] in CLASSES]
-        found += calls_at(death, *of_classes) if of_classes else ()
-        found += [call for name in way.calls if name.startswith(".") for call in _methods(name[1:], by_word)]
-        for call, named in _fitting(way, (one for one in found if one.node not in given), death):
-            if (only_in is not None and call.scope is not only_in) or (within or call.statement) is not call.statement:
-                continue
+        functions, of_classes, methods, last_words = _kinds(way.calls)
+        if last_words and last_words.isdisjoint(words):
+            continue
+        found = [call for name in functions for call in _named(name, by_name)]
+        found += filter(may_be_it, calls_at(death, *of_classes) if of_classes else ())
+        found += [call for name in methods for call in _methods(name[1:], by_word)]
+        for call, named in _fitting(way, found, death):
             edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
             why += " The items can be gone through once then." if edits else ""
             text = _stand_ins(way.snippet, call) + way.snippet.format(**named)
             snippet = None if edits else with_imports(text, death)
             yield Proposal(edits, why, death.memory.missing_bytes, way.title, snippet)
             return
+
+
+@cache
+def _kinds(calls: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], frozenset[str]]:
+    """Return the functions, the methods of `CLASSES` and those of any object that an entry names, and their last words.
+
+    Most entries are about none of the words in a cell. Where a name is a pattern, no words are returned.
+    """
+    methods = tuple(name for name in calls if name.startswith("."))
+    of_classes = tuple(name for name in calls if name.rpartition(".")[0] in CLASSES)
+    functions = tuple(name for name in calls if name not in methods)
+    last_words = frozenset(name.rpartition(".")[2] for name in calls)
+    return functions, of_classes, methods, frozenset() if any("*" in word for word in last_words) else last_words
+
+
+def _called_methods(death: Death) -> set[str]:
+    """Return the names of all methods that are called in what may have run."""
+    nodes = (node for scope in death.code.running for node in scope.calls)
+    return {node.func.attr for node in nodes if isinstance(node.func, ast.Attribute)}
 
 
 def _one_by_one(way: LesserWay, call: Call, named: Mapping[str, str], death: Death) -> Changes:
@@ -157,10 +184,8 @@ def _methods(word: str, by_word: Mapping[str, list[Call]]) -> Iterable[Call]:
 
 
 def _fitting(way: LesserWay, calls: Iterable[Call], death: Death) -> Iterator[tuple[Call, dict[str, str]]]:
-    """Yield the calls that an entry is about and that took the memory, and what its texts name."""
+    """Yield the calls that an entry is about, and what its texts name."""
     for call in calls:
-        if _is_too_small(call, death) or not _took_memory(call, death):
-            continue
         if (told := way.fits(call, death)) is not False:
             yield call, {**names(call), "step": _step(call, death), **({} if told is True else told)}
 
