@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.requires import linux
 
+from jupyter_kerneldoctor.diagnosis import diagnose
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -56,6 +58,19 @@ async def _dispatched(*args, **kwargs):
 _kernel.dispatch_shell = _dispatched
 """
 """A signal in the moment in which ipykernel puts the handler of before back ends its loop, and so the kernel."""
+
+INTERRUPTED_TWICE = """\
+import signal
+_kernel = get_ipython().kernel
+_put_back = _kernel.post_handler_hook
+
+def _interrupted_again():
+    signal.raise_signal(signal.SIGINT)
+    _put_back()
+
+_kernel.post_handler_hook = _interrupted_again
+signal.raise_signal(signal.SIGINT)
+"""
 
 PLACES = [
     ("_messages", "cell_start", False),
@@ -115,3 +130,11 @@ def test_signals_at_any_moment_lose_no_start(kernel: LiveKernel, tmp_path: Path)
     recorded = "".join(cell.source for cell in recording.cells)
     missing = [number for number in ran.read_text().split() if f"print({number}," not in recorded]
     assert missing == []
+
+
+def test_a_kernel_that_the_next_interrupt_ended_is_told_so(kernel: LiveKernel) -> None:
+    assert kernel.run_and_die(INTERRUPTED_TWICE) == 0
+
+    recording = kernel.wait_recorded(lambda found: found.end is not None)
+    told = " ".join(one.text for one in diagnose(recording).cause.evidence)
+    assert "An interrupt that comes between two cells can end a kernel" in told
