@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Mapping
 
+from ..calls import is_of
 from ..case import Case
 from ..code.calls import last_name
 from ..code.notebook import Call
@@ -58,6 +59,8 @@ def _deviates(call: Call, death: Death) -> bool | Mapping[str, str]:
         else ""
     )
     axis = call.argument("axis", 0 if is_method else 1)
+    if not is_method and call.node.args and is_of(("pandas",), call.node.args[0], call.scope, death):
+        return False
     is_plain = data.isidentifier() and all(one.arg == "axis" for one in call.node.keywords)
     if not is_plain or not (axis is None or (isinstance(axis, ast.Constant) and axis.value == 0)):
         return False
@@ -184,7 +187,11 @@ WAYS = (
             says=("np.sqrt(squares / count)", "len(x)"),
         ),
         where_it_grew(_deviates),
-        silent=(Case("import numpy as np\nx = np.load('a.npy')", "s = x.std(axis=1)", line=1), "s = x.std()\nf(big)"),
+        silent=(
+            Case("import numpy as np\nx = np.load('a.npy')", "s = x.std(axis=1)", line=1),
+            Case(f"import numpy as np\n{_FRAME}", "s = np.std(df, axis=0)", line=1),
+            "s = x.std()\nf(big)",
+        ),
     ),
     LesserWay(
         tuple(_FILTERS),

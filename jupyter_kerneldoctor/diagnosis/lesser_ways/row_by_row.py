@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Mapping
 
+from ..calls import is_of
 from ..code.notebook import Call
 from ..death import Death
 
@@ -60,6 +61,7 @@ def on_some_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
     if data is None:
         return False
     text, function = call.scope.segment(data), call.scope.segment(call.node.func)
+    text += ".to_numpy()" if is_of(("pandas",), data, call.scope, death) else ""  # array_split is for arrays
     given = ["part" if one is data else call.scope.segment(one) for one in call.node.args]
     given += [f"{one.arg}={call.scope.segment(one.value)}" for one in call.node.keywords if one.arg]
     on_part = " ".join(f"{function}({', '.join(given)})".split())

@@ -31,6 +31,11 @@ class LessInTheLibrary(Fix):
             says=("np.array_split(x, 100)", "np.apply_along_axis(spread, 1, part)"),
         ),
         Case("import numpy as np", "n = np.linalg.norm(x, axis=1)", says=("np.linalg.norm(part, axis=1)",)),
+        Case(
+            "import numpy as np\nimport pandas as pd\ndf = pd.read_csv('a.csv')",
+            "n = np.linalg.norm(df, axis=1)",
+            says=("np.array_split(df.to_numpy(), 100)",),
+        ),
     ]
     SILENT = [
         *counterexamples(LIBRARIES),
