@@ -51,16 +51,11 @@ def _column_by_column(call: Call, _death: Death) -> bool | Mapping[str, str]:
 def _deviates(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Give the data of which NumPy works out the spread: over all, or of each column."""
     is_method = call.name.startswith(".")
-    if is_method and not is_method_of("numpy")(call, death):
+    array = called_object(call) if is_method else next(iter(call.node.args), None)
+    is_table = not is_method and array is not None and is_of(("pandas",), array, call.scope, death)
+    if array is None or is_table or (is_method and not is_method_of("numpy")(call, death)):
         return False
-    data = (
-        call.scope.operand(called_object(call) if is_method else call.node.args[0])
-        if is_method or call.node.args
-        else ""
-    )
-    axis = call.argument("axis", 0 if is_method else 1)
-    if not is_method and call.node.args and is_of(("pandas",), call.node.args[0], call.scope, death):
-        return False
+    data, axis = call.scope.operand(array), call.argument("axis", 0 if is_method else 1)
     is_plain = data.isidentifier() and all(one.arg == "axis" for one in call.node.keywords)
     if not is_plain or not (axis is None or (isinstance(axis, ast.Constant) and axis.value == 0)):
         return False
