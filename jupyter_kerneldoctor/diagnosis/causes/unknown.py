@@ -159,7 +159,7 @@ def _interrupted_before(death: Death) -> Iterator[Evidence]:
     if not cells or end is None or death.status.exit_code != 0 or cells[-1].error != "KeyboardInterrupt":
         return
     since_s = end.mono_s - (cells[-1].ended_mono_s or 0.0)
-    if cells[-1].finished and since_s < _JUST_BEFORE_S:
+    if since_s < _JUST_BEFORE_S:
         name = sentence(cell_name(cells[-1].execution_count))
         told = f"{name} was interrupted {duration(since_s)} before. An interrupt that comes between two cells"
         yield Evidence(f"{told} can end a kernel: nothing catches it there.", since_s, "s", "journal")

@@ -52,8 +52,10 @@ def _deviates(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Give the data of which NumPy works out the spread: over all, or of each column."""
     is_method = call.name.startswith(".")
     array = called_object(call) if is_method else next(iter(call.node.args), None)
-    is_table = not is_method and array is not None and is_of(("pandas",), array, call.scope, death)
-    if array is None or is_table or (is_method and not is_method_of("numpy")(call, death)):
+    if array is None:
+        return False
+    is_array = is_method_of("numpy")(call, death) if is_method else not is_of(("pandas",), array, call.scope, death)
+    if not is_array:
         return False
     data, axis = call.scope.operand(array), call.argument("axis", 0 if is_method else 1)
     is_plain = data.isidentifier() and all(one.arg == "axis" for one in call.node.keywords)

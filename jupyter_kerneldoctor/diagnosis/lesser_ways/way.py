@@ -105,12 +105,12 @@ def first_running(
     by_name, by_word = ({of: [*filter(may_be_it, them)] for of, them in one.items()} for one in _running_calls(death))
     words = {name.rpartition(".")[2] for name in by_name} | by_word.keys() | _called_methods(death)
     for way in ways:
-        functions, of_classes, methods, last_words = _kinds(way.calls)
-        if last_words and last_words.isdisjoint(words):
+        if (last_words := _last_words(way.calls)) and last_words.isdisjoint(words):
             continue
-        found = [call for name in functions for call in _named(name, by_name)]
+        found = [call for name in way.calls if not name.startswith(".") for call in _named(name, by_name)]
+        of_classes = [name for name in way.calls if name.rpartition(".")[0] in CLASSES]
         found += filter(may_be_it, calls_at(death, *of_classes) if of_classes else ())
-        found += [call for name in methods for call in _methods(name[1:], by_word)]
+        found += [call for name in way.calls if name.startswith(".") for call in _methods(name[1:], by_word)]
         for call, named in _fitting(way, found, death):
             edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
             why += " The items can be gone through once then." if edits else ""
@@ -121,16 +121,10 @@ def first_running(
 
 
 @cache
-def _kinds(calls: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], frozenset[str]]:
-    """Return the functions, the methods of `CLASSES` and those of any object that an entry names, and their last words.
-
-    Most entries are about none of the words in a cell. Where a name is a pattern, no words are returned.
-    """
-    methods = tuple(name for name in calls if name.startswith("."))
-    of_classes = tuple(name for name in calls if name.rpartition(".")[0] in CLASSES)
-    functions = tuple(name for name in calls if name not in methods)
-    last_words = frozenset(name.rpartition(".")[2] for name in calls)
-    return functions, of_classes, methods, frozenset() if any("*" in word for word in last_words) else last_words
+def _last_words(names: tuple[str, ...]) -> frozenset[str]:
+    """Return the last word of each name in an entry, most of which no cell has; no words where one is a pattern."""
+    words = frozenset(name.rpartition(".")[2] for name in names)
+    return frozenset() if any("*" in word for word in words) else words
 
 
 def _called_methods(death: Death) -> set[str]:
